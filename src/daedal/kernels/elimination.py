@@ -1,0 +1,44 @@
+"""The two inner loops of variable elimination, over flat tables."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True)
+def add_factor(
+    table: NDArray[np.float64],
+    base: int,
+    step: int,
+    low: NDArray[np.int64],
+    zero: NDArray[np.float64],
+    one: NDArray[np.float64],
+) -> None:
+    """Add to zero[r] and one[r] the table's entry for row r with the eliminated bit 0 and 1.
+
+    Row r reads table[base + low[r]], and `step` entries further where the bit is one.
+    """
+    for r in range(low.shape[0]):
+        i = base + low[r]
+        zero[r] += table[i]
+        one[r] += table[i + step]
+
+
+@njit(cache=True)
+def keep_better(
+    zero: NDArray[np.float64],
+    one: NDArray[np.float64],
+    message: NDArray[np.float64],
+    choice: NDArray[np.uint8],
+) -> None:
+    """Store the larger of zero[r] and one[r], and which it was in bit r of choice; empty zero and one."""
+    for r in range(zero.shape[0]):
+        if one[r] > zero[r]:
+            message[r] = one[r]
+            choice[r >> 3] |= np.uint8(1 << (r & 7))
+        else:
+            message[r] = zero[r]
+        zero[r] = 0.0
+        one[r] = 0.0

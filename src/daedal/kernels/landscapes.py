@@ -1,0 +1,78 @@
+"""Fitness of a batch of rows, one function a problem.
+
+Each takes x, shape (rows, n), and fills out, shape (rows,). Any non-zero entry of x counts as a one, so
+that no entry, however wrong, can lead an index out of its table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from daedal.bits import Bits, Fitness
+
+
+@njit(cache=True)
+def onemax(x: Bits, out: Fitness) -> None:
+    """Count the ones of each row."""
+    rows, n = x.shape
+    for r in range(rows):
+        ones = 0
+        for i in range(n):
+            if x[r, i]:
+                ones += 1
+        out[r] = ones
+
+
+@njit(cache=True)
+def trap(x: Bits, k: int, out: Fitness) -> None:
+    """Sum the deceptive traps over blocks of k neighbouring bits."""
+    rows, n = x.shape
+    for r in range(rows):
+        total = 0
+        for start in range(0, n, k):
+            ones = 0
+            for i in range(start, start + k):
+                if x[r, i]:
+                    ones += 1
+            total += k if ones == k else k - 1 - ones
+        out[r] = total
+
+
+@njit(cache=True)
+def hiff(x: Bits, work: Bits, out: Fitness) -> None:
+    """Sum the sizes of all uniform blocks, single bits included; work, shape (n,), is overwritten."""
+    rows, n = x.shape
+    for r in range(rows):
+        total = n
+        for i in range(n):
+            work[i] = 1 if x[r, i] else 0
+        blocks, size = n // 2, 2
+        while blocks > 0:
+            # work[b] is the common bit of block b of the level below, or 2 where its bits differ.
+            for b in range(blocks):
+                left = work[2 * b]
+                if left != work[2 * b + 1]:
+                    left = 2
+                work[b] = left
+                if left != 2:
+                    total += size
+            blocks //= 2
+            size *= 2
+        out[r] = total
+
+
+@njit(cache=True)
+def nk(x: Bits, neighbours: NDArray[np.int64], tables: NDArray[np.float64], out: Fitness) -> None:
+    """Sum one table entry a variable; the first neighbour is the most significant bit of the index."""
+    rows = x.shape[0]
+    n, width = neighbours.shape
+    for r in range(rows):
+        total = 0.0
+        for i in range(n):
+            index = 0
+            for j in range(width):
+                index = 2 * index + (1 if x[r, neighbours[i, j]] else 0)
+            total += tables[i, index]
+        out[r] = total

@@ -1,0 +1,61 @@
+"""Concatenated deceptive traps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.bits import Bits, Fitness, check_bits
+from daedal.kernels import landscapes
+from daedal.problems.sizes import check_whole
+
+
+@dataclass(frozen=True)
+class Trap:
+    """Deceptive traps of k neighbouring bits each, one after another.
+
+    A block with u ones is worth k if u = k, and k - 1 - u otherwise: every step but the last leads away from
+    the optimum.
+
+    Parameters
+    ----------
+    k
+        Bits of a trap, at least 2.
+    n
+        Number of variables, a multiple of k.
+
+    Examples
+    --------
+    >>> from daedal.bits import from_text
+    >>> Trap(k=3, n=6).evaluate(from_text("111001")[None])
+    array([4.])
+    """
+
+    k: int = 5
+    n: int = 50
+
+    def __post_init__(self) -> None:
+        check_whole("trap", "k", self.k, least=2)
+        check_whole("trap", "n", self.n, least=1)
+        if self.n % self.k:
+            below = self.n - self.n % self.k
+            fits = f"{below} or {below + self.k}" if below else f"{self.k}"
+            raise ValueError(f"trap needs n to be a multiple of k={self.k}, got n={self.n}; try {fits}")
+
+    @property
+    def optimum(self) -> float:
+        """Largest fitness: n."""
+        return float(self.n)
+
+    @property
+    def solution(self) -> Bits:
+        """The row, shape (n,), that attains the optimum: all ones."""
+        return np.ones(self.n, dtype=np.uint8)
+
+    def evaluate(self, x: Bits) -> Fitness:
+        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        check_bits(x, self.n)
+        out = np.empty(len(x))
+        landscapes.trap(np.ascontiguousarray(x), self.k, out)
+        return out
