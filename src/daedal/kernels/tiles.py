@@ -1,0 +1,166 @@
+"""Small matrix products in registers: what BLAS is too large a tool for.
+
+A population's autoencoder multiplies matrices of 100 x 20 to 100 x 200 thousands of times a second. At these sizes a
+BLAS call spends much of its time on copying its operands into the order it likes. The tiles here read them where
+they are: R rows by C vectors of eight float32 stay in registers while k runs, which takes R*C + C + 1 <= 16 of them.
+Numba cannot be asked for vectors in Python, so each tile is written in LLVM's own words, once, by `_make_tile`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+OPTIONS: dict[str, Any] = {"fastmath": True, "error_model": "numpy", "cache": True}
+"""How every kernel of daedal is compiled: sums may be reordered, 1/0 is inf, and the machine code is kept on disk."""
+
+LANES = 8
+"""float32 numbers in one vector; rows are padded to a multiple of it, so that no loop has a slow tail."""
+
+_FLOAT = ir.FloatType()
+_VECTOR = ir.VectorType(_FLOAT, LANES)
+_INDEX = ir.IntType(64)
+_LANE = ir.IntType(32)
+_UNDEFINED = ir.Constant(_VECTOR, ir.Undefined)
+_EVERY_LANE_0 = ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES)
+
+
+def _make_tile(rows: int, vectors: int) -> Any:
+    """Make the intrinsic c[r, :] = start[r, :] + sum_k a[r, k] b[k, :] for a tile of rows x (8 * vectors).
+
+    Matrices come as whole arrays with the offset of the tile's first element and the strides in elements:
+    (a, first, per row, per k), (b, first, per k), (start, first, per row), (c, first, per row), and depth >= 1.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def data(k: int) -> Any:
+            return context.make_array(signature.args[k])(context, builder, args[k]).data
+
+        def constant(value: int) -> Any:
+            return ir.Constant(_INDEX, value)
+
+        def address(pointer: Any, first: Any, stride: Any, row: int, vector: int) -> Any:
+            offset = builder.add(first, builder.mul(stride, constant(row)))
+            return builder.gep(pointer, [builder.add(offset, constant(vector * LANES))])
+
+        def load(pointer: Any) -> Any:
+            vector = builder.load(builder.bitcast(pointer, _VECTOR.as_pointer()))
+            vector.align = 4
+            return vector
+
+        def spread(pointer: Any) -> Any:
+            first_lane = builder.insert_element(_UNDEFINED, builder.load(pointer), ir.Constant(_LANE, 0))
+            return builder.shuffle_vector(first_lane, _UNDEFINED, _EVERY_LANE_0)
+
+        def multiply_add(x: Any, y: Any, total: Any) -> Any:
+            return builder.fadd(builder.fmul(x, y, flags=("contract",)), total, flags=("contract",))
+
+        a, b, start, c = data(0), data(4), data(7), data(10)
+        a_first, a_row, a_k = args[1:4]
+        b_first, b_k = args[5:7]
+        start_first, start_row = args[8:10]
+        c_first, c_row, depth = args[11:14]
+        cells = [(row, vector) for row in range(rows) for vector in range(vectors)]
+
+        a_rows = [address(a, a_first, a_row, row, 0) for row in range(rows)]
+        initial = [load(address(start, start_first, start_row, row, vector)) for row, vector in cells]
+        entry = builder.block
+        loop = builder.append_basic_block("k")
+        done = builder.append_basic_block("done")
+        builder.branch(loop)
+
+        builder.position_at_end(loop)
+        k = builder.phi(_INDEX)
+        totals = [builder.phi(_VECTOR) for _ in cells]
+        b_row = builder.add(b_first, builder.mul(k, b_k))
+        b_vectors = [load(builder.gep(b, [builder.add(b_row, constant(v * LANES))])) for v in range(vectors)]
+        a_values = [spread(builder.gep(a_row, [builder.mul(k, a_k)])) for a_row in a_rows]
+        sums = [multiply_add(a_values[row], b_vectors[v], total) for (row, v), total in zip(cells, totals, strict=True)]
+        following = builder.add(k, constant(1))
+        k.add_incoming(constant(0), entry)
+        k.add_incoming(following, loop)
+        for total, first, later in zip(totals, initial, sums, strict=True):
+            total.add_incoming(first, entry)
+            total.add_incoming(later, loop)
+        builder.cbranch(builder.icmp_signed("<", following, depth), loop, done)
+
+        builder.position_at_end(done)
+        for (row, v), total in zip(cells, sums, strict=True):
+            target = builder.bitcast(address(c, c_first, c_row, row, v), _VECTOR.as_pointer())
+            builder.store(total, target).align = 4
+        return context.get_dummy_value()
+
+    @intrinsic
+    def tile(  # type: ignore[no-untyped-def]
+        typing_context,
+        a,
+        a_first,
+        a_row,
+        a_k,
+        b,
+        b_first,
+        b_k,
+        start,
+        start_first,
+        start_row,
+        c,
+        c_first,
+        c_row,
+        depth,
+    ):
+        i = types.intp
+        return types.void(a, i, i, i, b, i, i, start, i, i, c, i, i, i), emit
+
+    return tile
+
+
+_tile_4x3 = _make_tile(4, 3)
+_tile_4x2 = _make_tile(4, 2)
+_tile_4x1 = _make_tile(4, 1)
+_tile_1x3 = _make_tile(1, 3)
+_tile_1x2 = _make_tile(1, 2)
+_tile_1x1 = _make_tile(1, 1)
+
+_Array = NDArray[np.float32]
+
+
+@njit(**OPTIONS)
+def tiled_product(
+    a: _Array, a_first: int, a_row: int, a_k: int,
+    b: _Array, b_first: int, b_k: int,
+    start: _Array, start_row: int,
+    c: _Array, c_row: int,
+    rows: int, columns: int, depth: int,
+) -> None:  # fmt: skip
+    """Set c = start + a b, for rows x columns of c, columns a multiple of LANES, depth >= 1; strides as in a tile."""
+    column = 0
+    while column < columns:
+        left = (columns - column) // LANES
+        width = 3 if left == 3 or left > 4 else min(left, 2)  # 4 vectors are better as 2 + 2 than as 3 + 1
+        row = 0
+        while row < rows:
+            block = 4 if row + 4 <= rows else 1
+            a_at = a_first + row * a_row
+            b_at = b_first + column
+            s_at = row * start_row + column
+            c_at = row * c_row + column
+            if block == 4:
+                if width == 3:
+                    _tile_4x3(a, a_at, a_row, a_k, b, b_at, b_k, start, s_at, start_row, c, c_at, c_row, depth)
+                elif width == 2:
+                    _tile_4x2(a, a_at, a_row, a_k, b, b_at, b_k, start, s_at, start_row, c, c_at, c_row, depth)
+                else:
+                    _tile_4x1(a, a_at, a_row, a_k, b, b_at, b_k, start, s_at, start_row, c, c_at, c_row, depth)
+            elif width == 3:
+                _tile_1x3(a, a_at, a_row, a_k, b, b_at, b_k, start, s_at, start_row, c, c_at, c_row, depth)
+            elif width == 2:
+                _tile_1x2(a, a_at, a_row, a_k, b, b_at, b_k, start, s_at, start_row, c, c_at, c_row, depth)
+            else:
+                _tile_1x1(a, a_at, a_row, a_k, b, b_at, b_k, start, s_at, start_row, c, c_at, c_row, depth)
+            row += block
+        column += width * LANES
