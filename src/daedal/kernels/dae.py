@@ -78,6 +78,28 @@ def zero_parameters(n: int, m: int, *, tied: bool) -> Parameters:
     )
 
 
+def copy_parameters(theta: Parameters) -> Parameters:
+    """Copy the arrays; tied ones stay one array."""
+    encoder = theta.encoder.copy()
+    return Parameters(
+        encoder=encoder,
+        decoder=encoder if theta.decoder is theta.encoder else theta.decoder.copy(),
+        decoder_t=theta.decoder_t.copy(),
+        hidden_bias=theta.hidden_bias.copy(),
+        output_bias=theta.output_bias.copy(),
+    )
+
+
+def zero_gradient(theta: Parameters) -> Gradient:
+    """Make a gradient of the right shapes, all zero."""
+    return Gradient(
+        encoder=np.zeros_like(theta.encoder),
+        decoder=np.zeros_like(theta.decoder),
+        hidden_bias=np.zeros_like(theta.hidden_bias),
+        output_bias=np.zeros_like(theta.output_bias),
+    )
+
+
 def make_workspace(n: int, m: int, batch: int, corruption: float) -> Workspace:
     """Make the workspace for batches of up to `batch` rows."""
     workspace = Workspace(
@@ -275,7 +297,7 @@ def mean_error(
         affine_transposed(hidden, theta.decoder, theta.decoder_t, theta.output_bias, m, n, output)
         for i in range(b):
             total += _row_error(output[i], x[first + i], n, squared)
-    return total / rows
+    return float(total / rows)
 
 
 @njit(**OPTIONS)

@@ -39,7 +39,7 @@ def whole_vectors(n: int) -> int:
 
 @njit(inline="always", **OPTIONS)
 def _is_tiled(w: _Array) -> bool:
-    return w.shape[0] <= TILED_UP_TO and w.shape[1] <= TILED_UP_TO
+    return bool(w.shape[0] <= TILED_UP_TO and w.shape[1] <= TILED_UP_TO)
 
 
 @njit(**OPTIONS)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from daedal.bits import Bits
 from daedal.kernels.elimination import add_factor, keep_better
+from daedal.memory import readable_bytes
 
 MEMORY_LIMIT = 4 * 2**30
 """Bytes that `maximise` may take unless told otherwise."""
@@ -127,8 +128,8 @@ def maximise(
     if planned.peak_bytes > limit:
         raise ValueError(
             f"the exact optimum needs a table of 2^{planned.entries.bit_length() - 1} entries and "
-            f"{_size(planned.peak_bytes)} of memory, more than the limit of {_size(limit)}; take fewer "
-            "variables or smaller tables, or raise the limit",
+            f"{readable_bytes(planned.peak_bytes)} of memory, more than the limit of {readable_bytes(limit)}; "
+            "take fewer variables or smaller tables",
         )
     choices = _eliminate(n, planned.order, scopes, tables)
     row = np.zeros(n, dtype=np.uint8)
@@ -280,12 +281,3 @@ def _bits(mask: int) -> Iterator[int]:
     while mask:
         yield _lowest(mask)
         mask &= mask - 1
-
-
-def _size(count: int) -> str:
-    """Write a number of bytes for a human reader."""
-    units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-    power = max(count.bit_length() - 1, 0) // 10
-    if power >= len(units):
-        return f"2^{count.bit_length() - 1} bytes"
-    return f"{count / 1024**power:.3g} {units[power]}"

@@ -80,6 +80,8 @@ def write_nk(nk: NK, path: str | os.PathLike[str]) -> None:
     if nk.optimum is not None:
         lines.append(f"{_OPTIMUM} {float(nk.optimum)!r}")
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"expected to write {target}, but there is no folder {target.parent}; make it first")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with draft.open("x", encoding="ascii", newline="\n") as file:

@@ -1,0 +1,23 @@
+"""Checks of hyperparameters: what was expected, what came."""
+
+from __future__ import annotations
+
+import math
+
+
+def check_between(name: str, value: float, low: float, high: float) -> None:
+    """Refuse a number outside low..high, nan included."""
+    if not low <= value <= high:
+        raise ValueError(f"expected {name} between {low:g} and {high:g}, got {name}={value:g}")
+
+
+def check_at_least(name: str, value: float, low: float) -> None:
+    """Refuse a number below low, nan and inf included."""
+    if not (value >= low and math.isfinite(value)):
+        raise ValueError(f"expected {name} of at least {low:g}, got {name}={value:g}")
+
+
+def check_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Refuse a word that is not among the known ones."""
+    if value not in known:
+        raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {name}={value!r}")

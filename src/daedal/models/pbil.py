@@ -1,0 +1,45 @@
+"""PBIL: a vector of probabilities that follows the best solutions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.bits import Bits
+from daedal.models.base import Fitted, Model
+from daedal.models.checks import check_at_least, check_between
+from daedal.models.univariate import Marginals
+
+
+@dataclass(frozen=True, kw_only=True)
+class PBIL(Model):
+    """Population-based incremental learning.
+
+    Parameters
+    ----------
+    learning_rate
+        Strength of the update, alpha of the paper.
+    best
+        How many of the best parents are followed, mu of the paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[1, 0], [0, 0]], dtype=np.uint8)
+    >>> PBIL(learning_rate=0.1).fit(x, rng=np.random.default_rng(0)).probabilities
+    array([0.55, 0.45])
+    """
+
+    learning_rate: float = 0.02
+    best: int = 1
+
+    def __post_init__(self) -> None:
+        check_between("learning_rate", self.learning_rate, 0.0, 1.0)
+        check_at_least("best", self.best, 1)
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Marginals:
+        """Move the probabilities towards the mean of the first rows of x, shape (rows, n)."""
+        before = previous.probabilities if isinstance(previous, Marginals) else np.full(x.shape[1], 0.5)
+        towards = x[: self.best].mean(axis=0)
+        return Marginals(probabilities=before + self.learning_rate * (towards - before))

@@ -1,0 +1,28 @@
+"""UMDA: the frequencies of the parents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.bits import Bits
+from daedal.models.base import Fitted, Model
+from daedal.models.univariate import Marginals
+
+
+@dataclass(frozen=True, kw_only=True)
+class UMDA(Model):
+    """Univariate marginal distribution: each variable is one as often as among the parents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[1, 0], [1, 1]], dtype=np.uint8)
+    >>> UMDA().fit(x, rng=np.random.default_rng(0)).probabilities
+    array([1. , 0.5])
+    """
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Marginals:
+        """Count ones in x, shape (rows, n)."""
+        return Marginals(probabilities=x.mean(axis=0))
