@@ -1,0 +1,40 @@
+"""daedal finds good bit strings for functions that nobody can look into."""
+
+from importlib.metadata import version
+
+from daedal import models, problems
+from daedal.algorithms import Algorithm, Rules, algorithms, register_algorithm
+from daedal.bits import Bits, Fitness
+from daedal.eda import EDA
+from daedal.evaluation import ObjectiveError
+from daedal.optimize import Result, maximize, minimize
+from daedal.optimizer import Best, Generation, Optimizer
+from daedal.registry import ProblemKind, problem_kinds, register_problem
+from daedal.stopping import Limits, StopReason
+
+__version__ = version("daedal")
+
+__all__ = [
+    "EDA",
+    "Algorithm",
+    "Best",
+    "Bits",
+    "Fitness",
+    "Generation",
+    "Limits",
+    "ObjectiveError",
+    "Optimizer",
+    "ProblemKind",
+    "Result",
+    "Rules",
+    "StopReason",
+    "__version__",
+    "algorithms",
+    "maximize",
+    "minimize",
+    "models",
+    "problem_kinds",
+    "problems",
+    "register_algorithm",
+    "register_problem",
+]

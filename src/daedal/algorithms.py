@@ -1,0 +1,142 @@
+"""Algorithms by name: a model with the population rules that go with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from daedal.eda import EDA
+from daedal.models import DAE, PBIL, UMDA
+from daedal.models.base import Model
+from daedal.settings import Parameter, Setting, coerce, current, parameters, unknown
+from daedal.stopping import Limits
+
+SelectionName = Literal["tournament", "truncation"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How a population is treated.
+
+    Parameters
+    ----------
+    selection
+        Which solutions become parents: "tournament" or "truncation".
+    """
+
+    selection: SelectionName = "tournament"
+
+    def __post_init__(self) -> None:
+        coerce("the population rules", {"selection": self.selection}, parameters(Rules))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """A preset: what is fitted, how the population is treated, and when a run ends unless told otherwise.
+
+    Examples
+    --------
+    >>> find_algorithm("pbil").model
+    PBIL(learning_rate=0.02, best=1)
+    """
+
+    name: str
+    summary: str
+    model: Model
+    rules: Rules = Rules()
+    max_generations: int = 100
+    patience: int = 20
+
+    def parameters(self) -> dict[str, Parameter]:
+        """List what can be set, with this preset's values as defaults."""
+        settings = self.settings()
+        known = parameters(type(self.model)) | parameters(Rules)
+        return {name: dataclasses.replace(known[name], default=settings[name]) for name in known}
+
+    def settings(self) -> dict[str, Setting]:
+        """Give the values in force, by name."""
+        return current(self.model) | current(self.rules)
+
+    def with_settings(self, settings: Mapping[str, Setting]) -> Algorithm:
+        """Give this preset with some values changed; an unknown name lists the known ones.
+
+        Examples
+        --------
+        >>> find_algorithm("dae").with_settings({"corruption": "0.05"}).model.corruption
+        0.05
+        """
+        values = coerce(self.name, settings, self.parameters())
+        rules = {name: value for name, value in values.items() if name in parameters(Rules)}
+        hyper = {name: value for name, value in values.items() if name not in rules}
+        return dataclasses.replace(
+            self,
+            model=dataclasses.replace(self.model, **hyper),
+            rules=dataclasses.replace(self.rules, **rules),  # type: ignore[arg-type]
+        )
+
+    def limits(self, given: Limits) -> Limits:
+        """Fill in this preset's generations and patience where the user gave none."""
+        return dataclasses.replace(
+            given,
+            max_generations=self.max_generations if given.max_generations is None else given.max_generations,
+            patience=self.patience if given.patience is None else given.patience,
+        )
+
+    def optimizer(self, *, n: int, popsize: int | None, seed: int | None, limits: Limits) -> EDA:
+        """Make the optimizer."""
+        return EDA(n=n, model=self.model, popsize=popsize, seed=seed, limits=limits, selection=self.rules.selection)
+
+
+_ALGORITHMS: dict[str, Algorithm] = {}
+
+
+def register_algorithm(algorithm: Algorithm) -> None:
+    """Make an algorithm known by its name, to the library, the command line and the contract tests."""
+    _ALGORITHMS[algorithm.name] = algorithm
+
+
+def algorithms() -> dict[str, Algorithm]:
+    """Give all algorithms by name."""
+    return dict(_ALGORITHMS)
+
+
+def find_algorithm(name: str | Algorithm | Model) -> Algorithm:
+    """Give the algorithm of a name; a model stands for itself with the default rules.
+
+    Examples
+    --------
+    >>> find_algorithm("umda").name
+    'umda'
+    """
+    if isinstance(name, Algorithm):
+        return name
+    if isinstance(name, Model):
+        default = _ALGORITHMS["dae"]
+        return dataclasses.replace(default, name=type(name).__name__, summary="", model=name)
+    if name not in _ALGORITHMS:
+        raise ValueError(unknown("algorithm", str(name), _ALGORITHMS))
+    return _ALGORITHMS[name]
+
+
+register_algorithm(
+    Algorithm(
+        name="dae",
+        summary="Denoising autoencoder, the author's later settings",
+        model=DAE(),
+        max_generations=150,
+        patience=50,
+    )
+)
+register_algorithm(Algorithm(name="dae-2015", summary="Denoising autoencoder as in the paper", model=DAE.paper_2015()))
+register_algorithm(
+    Algorithm(
+        name="pbil",
+        summary="Population-based incremental learning: independent bits that follow the best",
+        model=PBIL(),
+        max_generations=2000,
+        patience=400,
+    )
+)
+register_algorithm(Algorithm(name="umda", summary="Univariate marginals: independent bits", model=UMDA()))

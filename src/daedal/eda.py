@@ -1,0 +1,191 @@
+"""The estimation of distribution algorithm: the paper's Algorithm 1 as ask and tell."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from numbers import Integral
+
+import numpy as np
+
+from daedal.bits import Bits, Fitness
+from daedal.memory import check_fits
+from daedal.models.base import Fitted, Info, Model
+from daedal.optimizer import Best, Generation
+from daedal.rng import Stream, check_seed, stream
+from daedal.selection import SELECTIONS
+from daedal.stopping import Limits, StopReason
+
+_BYTES_AN_ENTRY = 12
+"""Memory for each bit of a population: candidates, parents, the model's copies and its noise."""
+
+
+def default_popsize(n: int) -> int:
+    """Give a population size that solves deceptive problems of n variables as a rule (docs/models.md has the runs).
+
+    Examples
+    --------
+    >>> default_popsize(50)
+    2500
+    """
+    return min(500 + 40 * n, 16_000)
+
+
+class EDA:
+    """Estimation of distribution algorithm.
+
+    The first batch is popsize uniform rows. Then, generation by generation, half of the population is selected, the
+    model is fitted to these parents, popsize / 2 candidates are sampled from it, and parents and candidates are the
+    next population. A random mask, drawn once, is XORed onto every row on its way between the model and the caller, so
+    that no model profits from a bias towards 0 or 1.
+
+    Parameters
+    ----------
+    n
+        Number of variables.
+    model
+        What is fitted to the parents.
+    popsize
+        Parents and candidates together; None: `default_popsize(n)`.
+    seed
+        Same seed, same run; None: a fresh one, to be read from `seed`.
+    limits
+        What ends the run.
+    selection
+        "tournament" (of size two, without replacement) or "truncation".
+
+    Examples
+    --------
+    >>> import daedal
+    >>> optimizer = daedal.EDA(n=20, model=daedal.models.UMDA(), popsize=100, seed=1)
+    >>> while optimizer.stop is None:
+    ...     optimizer.tell(optimizer.ask().sum(axis=1))
+    >>> optimizer.best.fitness
+    20.0
+    """
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        model: Model,
+        popsize: int | None = None,
+        seed: int | None = None,
+        limits: Limits | None = None,
+        selection: str = "tournament",
+    ) -> None:
+        self.n = _check_count("n", n, 1, "give the number of variables")
+        self.model = model
+        self.popsize = default_popsize(self.n) if popsize is None else _check_popsize(popsize, self.n)
+        self.seed = check_seed(seed)
+        self.limits = Limits(max_generations=150, patience=50) if limits is None else limits
+        if selection not in SELECTIONS:
+            raise ValueError(f"expected selection to be one of {', '.join(SELECTIONS)}, got {selection!r}")
+        self.selection = selection
+        self.stop: StopReason | None = None
+        self.best: Best | None = None
+        self.last: Generation | None = None
+        self._generation = 0  # of the batch to be asked for next
+        self._evaluations = 0
+        self._asked: Bits | None = None  # in the model's coding, as all rows inside
+        self._parents: Bits = np.empty((0, self.n), dtype=np.uint8)
+        self._parents_fitness: Fitness = np.empty(0)
+        self._fitted: Fitted | None = None
+
+    def ask(self) -> Bits:
+        """Give the next rows to evaluate, shape (rows, n); asked again before `tell`, the same ones."""
+        if self.stop is not None:
+            raise ValueError(f"expected a run that goes on, got one that has ended ({self.stop}): make a new EDA")
+        if self._asked is None:
+            self._asked = self._candidates() if self._generation else self._first_population()
+        return self._asked ^ self._mask
+
+    def tell(self, fitness: Fitness) -> None:
+        """Take the fitness, shape (rows,), of the rows that `ask` gave, in their order."""
+        if self._asked is None:
+            raise ValueError("expected ask() before tell(): there are no rows whose fitness is awaited")
+        values = np.asarray(fitness, dtype=np.float64)
+        if values.shape != (len(self._asked),):
+            raise ValueError(f"expected a fitness of shape ({len(self._asked)},), got shape={values.shape}")
+        if np.isnan(values).any():
+            raise ValueError("expected numbers as fitness, got nan; use -inf for what is infeasible")
+        rows, self._asked = self._asked, None
+        self._evaluations += len(rows)
+        improved = self._update_best(rows, values)
+        same = self._select(np.vstack([self._parents, rows]), np.concatenate([self._parents_fitness, values]))
+        self.last = self._record(values)
+        assert self.best is not None
+        self.stop = self.limits.reached(
+            generation=self._generation,
+            since_best=self._generation - self.best.generation,
+            evaluations=self._evaluations,
+            best=self.best.fitness,
+        )
+        if self.stop is None and same and not improved:
+            self.stop = StopReason.CONVERGED
+        self._generation += 1
+
+    @cached_property
+    def _mask(self) -> Bits:
+        return stream(self.seed, Stream.MASK).integers(0, 2, self.n, dtype=np.uint8)
+
+    def _batch_rows(self, rows: int) -> int:
+        """Cut a batch where the evaluations run out."""
+        most = self.limits.max_evaluations
+        return rows if most is None else min(rows, most - self._evaluations)
+
+    def _first_population(self) -> Bits:
+        rng = stream(self.seed, Stream.START)
+        return rng.integers(0, 2, (self._batch_rows(self.popsize), self.n), dtype=np.uint8)
+
+    def _candidates(self) -> Bits:
+        """Build the model and sample it (Algorithm 1, lines 4 and 5)."""
+        fit_rng = stream(self.seed, Stream.FIT, self._generation)
+        self._fitted = self.model.fit(self._parents, rng=fit_rng, previous=self._fitted)
+        rows = self._batch_rows(self.popsize - self.popsize // 2)
+        return self._fitted.sample(rows, rng=stream(self.seed, Stream.SAMPLE, self._generation))
+
+    def _update_best(self, rows: Bits, fitness: Fitness) -> bool:
+        """Whether a row is strictly better than all before it."""
+        i = int(np.argmax(fitness))
+        if self.best is not None and fitness[i] <= self.best.fitness:
+            return False
+        self.best = Best(
+            x=rows[i] ^ self._mask,
+            fitness=float(fitness[i]),
+            generation=self._generation,
+            evaluations=self._evaluations,
+        )
+        return True
+
+    def _select(self, population: Bits, fitness: Fitness) -> bool:
+        """Choose the parents (Algorithm 1, line 3), best first; whether they are all the same solution."""
+        chosen = SELECTIONS[self.selection](fitness, stream(self.seed, Stream.SELECT, self._generation))
+        if len(chosen) == 0:  # a population of one, where the evaluations ran out
+            chosen = np.array([0])
+        chosen = chosen[np.argsort(-fitness[chosen], kind="stable")]
+        self._parents, self._parents_fitness = population[chosen], fitness[chosen]
+        return bool((self._parents == self._parents[0]).all())
+
+    def _record(self, fitness: Fitness) -> Generation:
+        finite = fitness[np.isfinite(fitness)]
+        info: Info = {} if self._fitted is None else self._fitted.info
+        assert self.best is not None
+        return Generation(
+            generation=self._generation,
+            evaluations=self._evaluations,
+            best=self.best.fitness,
+            mean=float(finite.mean()) if len(finite) else float("-inf"),
+            info=info,
+        )
+
+
+def _check_count(name: str, value: int, least: int, hint: str) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}; {hint}")
+    return int(value)
+
+
+def _check_popsize(popsize: int, n: int) -> int:
+    popsize = _check_count("popsize", popsize, 2, f"{default_popsize(n)} is the default for n={n}")
+    check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
+    return popsize

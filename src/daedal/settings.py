@@ -1,0 +1,134 @@
+"""Settings by name: what a class can be told, and how text becomes a value."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+Setting: TypeAlias = bool | int | float | str | None
+"""A value that a user can set."""
+
+REQUIRED = inspect.Parameter.empty
+"""Default of a parameter that has none."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One thing that can be set: its name, its type as annotated, and its default."""
+
+    name: str
+    hint: Any
+    default: Any
+
+    def describe(self) -> str:
+        """Write the type for a user.
+
+        Examples
+        --------
+        >>> Parameter("hidden", int | None, None).describe()
+        'a whole number or none'
+        """
+        return " or ".join(_describe(hint) for hint in _alternatives(self.hint))
+
+
+def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
+    """List what a class or function can be told, in its order."""
+    function = target.__init__ if inspect.isclass(target) else target
+    hints = get_type_hints(function)
+    return {
+        name: Parameter(name, hints.get(name, str), parameter.default)
+        for name, parameter in inspect.signature(target).parameters.items()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    }
+
+
+def current(instance: Any) -> dict[str, Setting]:
+    """Give the settings of a dataclass instance, by name."""
+    return {field.name: getattr(instance, field.name) for field in dataclasses.fields(instance)}
+
+
+def coerce(owner: str, values: Mapping[str, Setting], known: Mapping[str, Parameter]) -> dict[str, Setting]:
+    """Check names and turn values into what the parameters expect; text, as from a command line, is read.
+
+    Examples
+    --------
+    >>> coerce("trap", {"k": "4"}, {"k": Parameter("k", int, 5)})
+    {'k': 4}
+    """
+    for name in values:
+        if name not in known:
+            raise ValueError(unknown(f"setting of {owner}", name, known))
+    return {name: _coerce(owner, known[name], value) for name, value in values.items()}
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Write the error for a name that does not exist: the nearest one, and all there are.
+
+    Examples
+    --------
+    >>> unknown("algorithm", "dea", ["dae", "pbil"])
+    "unknown algorithm 'dea', did you mean 'dae'? Known: dae, pbil"
+    """
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1)
+    hint = f", did you mean '{near[0]}'?" if near else "."
+    return f"unknown {kind} {name!r}{hint} Known: {', '.join(names) if names else 'none'}"
+
+
+def _coerce(owner: str, parameter: Parameter, value: Setting) -> Setting:
+    for hint in _alternatives(parameter.hint):
+        done, result = _as(hint, value)
+        if done:
+            return result
+    raise ValueError(
+        f"expected {parameter.name} of {owner} to be {parameter.describe()}, got {parameter.name}={value!r}"
+        if not isinstance(value, str)
+        else f"expected {parameter.name} of {owner} to be {parameter.describe()}, got {parameter.name}={value}"
+    )
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    """Take a union apart; None last, so that the text "none" is tried as such only when nothing else fits."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return sorted(get_args(hint), key=lambda part: part is types.NoneType)
+    return [hint]
+
+
+def _describe(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " or ".join(str(word) for word in get_args(hint))
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", types.NoneType: "none"}
+    return names.get(hint, str(hint))
+
+
+def _as(hint: Any, value: Setting) -> tuple[bool, Setting]:
+    """Try one type: whether the value can be it, and then the value."""
+    if hint is types.NoneType:
+        return value is None or (isinstance(value, str) and value.lower() == "none"), None
+    if get_origin(hint) is Literal:
+        return value in get_args(hint), value
+    if hint is bool:
+        if isinstance(value, str):
+            words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+            return value.lower() in words, words.get(value.lower())
+        return isinstance(value, bool), value
+    if hint is int or hint is float:
+        return _as_number(hint, value)
+    return isinstance(value, str), value
+
+
+def _as_number(hint: type[int] | type[float], value: Setting) -> tuple[bool, Setting]:
+    if isinstance(value, str):
+        try:
+            return True, hint(value)
+        except ValueError:
+            return False, None
+    kind = Integral if hint is int else Real
+    fits = isinstance(value, kind) and not isinstance(value, bool)
+    return fits, hint(value) if fits else None  # type: ignore[arg-type]

@@ -1,0 +1,96 @@
+"""When a run ends, and what to tell the user then."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from numbers import Integral
+
+TOLERANCE = 1e-6
+"""A target counts as reached from this far below it on: tables of real numbers do not add up to the last digit."""
+
+
+class StopReason(Enum):
+    """Why a run ended; `message` says it in a sentence, with what to try next.
+
+    Examples
+    --------
+    >>> StopReason.TARGET.message
+    'The target was reached.'
+    """
+
+    TARGET = "target"
+    PATIENCE = "patience"
+    GENERATIONS = "generations"
+    EVALUATIONS = "evaluations"
+    CONVERGED = "converged"
+    CALLBACK = "callback"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def message(self) -> str:
+        """The sentence for the user."""
+        return _MESSAGES[self]
+
+    def __str__(self) -> str:
+        return self.value
+
+
+_MESSAGES = {
+    StopReason.TARGET: "The target was reached.",
+    StopReason.PATIENCE: "No better solution was found for many generations; try a larger popsize, or more patience.",
+    StopReason.GENERATIONS: "The largest number of generations was reached; try a larger max_generations.",
+    StopReason.EVALUATIONS: "The evaluations are used up; try a larger max_evaluations, or a smaller popsize.",
+    StopReason.CONVERGED: "All parents have become the same solution; try a larger popsize.",
+    StopReason.CALLBACK: "The callback asked to stop.",
+    StopReason.INTERRUPTED: "The run was interrupted; this is the best so far.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What ends a run; None means no such limit.
+
+    Parameters
+    ----------
+    max_evaluations
+        The last batch is cut to meet it exactly.
+    max_generations
+        Generations after the first, random one.
+    patience
+        Generations without a better solution.
+    target
+        Fitness that is good enough, reached from 1e-6 below on.
+
+    Examples
+    --------
+    >>> Limits(max_generations=100, patience=20)
+    Limits(max_evaluations=None, max_generations=100, patience=20, target=None)
+    """
+
+    max_evaluations: int | None = None
+    max_generations: int | None = None
+    patience: int | None = None
+    target: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("max_evaluations", 1), ("max_generations", 0), ("patience", 1)):
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= least):
+                raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}")
+        if self.target is not None and math.isnan(self.target):
+            raise ValueError("expected target to be a number, got target=nan")
+
+    def reached(self, *, generation: int, since_best: int, evaluations: int, best: float) -> StopReason | None:
+        """Give the limit that a run has reached, if any; the target comes first."""
+        if self.target is not None and best >= self.target - TOLERANCE:
+            return StopReason.TARGET
+        if self.max_evaluations is not None and evaluations >= self.max_evaluations:
+            return StopReason.EVALUATIONS
+        if self.max_generations is not None and generation >= self.max_generations:
+            return StopReason.GENERATIONS
+        if self.patience is not None and since_best >= self.patience:
+            return StopReason.PATIENCE
+        return None
