@@ -1,0 +1,33 @@
+"""The command line: one command a file."""
+
+from __future__ import annotations
+
+import sys
+
+from daedal.cli.app import app
+
+INTERRUPTED = 130
+BAD_INPUT = 2
+
+
+def main() -> None:
+    """Run the command line; bad input ends with one line and exit code 2, Ctrl-C with 130."""
+    try:
+        code = app(args=sys.argv[1:] or ["--help"], prog_name="daedal", standalone_mode=False)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception as error:  # noqa: BLE001  what is not the user's doing is raised again
+        code = _complain(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(error: Exception) -> int:
+    """Write what is wrong in one line, if it is the user's doing; anything else is a defect and shows itself."""
+    if hasattr(error, "format_message"):  # of the command line itself: an unknown option, not a number, ...
+        message = f"{error.format_message()} (daedal --help shows what there is)"
+    elif isinstance(error, ValueError | TypeError | OSError | MemoryError):
+        message = str(error) or type(error).__name__
+    else:
+        raise error
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    return BAD_INPUT

@@ -1,0 +1,43 @@
+"""What the word PROBLEM stands for: a name, or a function in a Python file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from daedal.evaluation import Objective
+
+
+def load_objective(spec: str, n: int | None) -> Objective | str:
+    """Give the function that "path/to/file.py:function" names; any other text is a problem's name and stays."""
+    path, colon, name = spec.rpartition(":")
+    if not (colon and path.endswith(".py")):
+        if spec.endswith(".py"):
+            raise ValueError(f"expected the function to maximise behind the file, as in {spec}:f, got {spec!r}")
+        return spec
+    if n is None:
+        raise ValueError(f"expected --n, the number of variables, for a function in a Python file, got {spec!r} alone")
+    function = getattr(_load(Path(path)), name, None)
+    if not callable(function):
+        known = "is not a function" if function is not None else "is not there"
+        raise ValueError(f"expected a function {name!r} in {path}, but it {known}")
+    objective: Objective = function
+    return objective
+
+
+def _load(path: Path) -> object:
+    """Run a Python file as a module, with its own folder on the path as `python file.py` has it."""
+    if not path.is_file():
+        raise ValueError(f"expected a Python file at {path}, found none")
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.path.insert(0, str(path.parent.resolve()))
+    sys.modules[path.stem] = module  # so that what the file defines can find its own module
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(f"{path} could not be run: {type(error).__name__}: {error}") from error
+    return module

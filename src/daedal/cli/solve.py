@@ -1,0 +1,123 @@
+"""`daedal solve`: one run."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Annotated, Any, cast
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import daedal
+from daedal.bits import to_text
+from daedal.cli.objective import load_objective
+from daedal.optimize import Result
+from daedal.stopping import StopReason
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+
+def solve(
+    problem: Annotated[
+        str, typer.Argument(help='A problem ("trap:k=5,n=50", see `daedal list`) or "path/to/file.py:function".')
+    ],
+    algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="See `daedal list`.")] = "dae",
+    popsize: Annotated[int | None, typer.Option(help="Population size; chosen from n where not given.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn where not given.")] = None,
+    n: Annotated[int | None, typer.Option("--n", help="Number of variables, for file.py:function.")] = None,
+    max_evaluations: Annotated[int | None, typer.Option(help="Evaluate no more rows than this.")] = None,
+    max_generations: Annotated[int | None, typer.Option(help="Run no more generations than this.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Stop after so many generations without progress.")] = None,
+    target: Annotated[float | None, typer.Option(help="Stop when this fitness is reached.")] = None,
+    minimize: Annotated[bool, typer.Option("--minimize", help="Look for the smallest value.")] = False,
+    by_row: Annotated[bool, typer.Option("--by-row", help="The function takes one row, not a batch.")] = False,
+    shuffle: Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")] = True,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a hyperparameter; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+) -> None:
+    """Look for the best bits of a problem."""
+    optimise = daedal.minimize if minimize else daedal.maximize
+    result = optimise(
+        load_objective(problem, n),
+        n,
+        algorithm=algorithm,
+        popsize=popsize,
+        seed=seed,
+        max_evaluations=max_evaluations,
+        max_generations=max_generations,
+        patience=patience,
+        target=target,
+        vectorized=not by_row,
+        shuffle=shuffle,
+        progress=True,
+        **cast("dict[str, Any]", _pairs(settings or [])),
+    )
+    if as_json:
+        print(json.dumps(_report(problem, result), allow_nan=False))
+    else:
+        _show(result)
+    if result.stop is StopReason.INTERRUPTED:
+        sys.exit(INTERRUPTED)
+
+
+def _pairs(words: list[str]) -> dict[str, str]:
+    pairs = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise ValueError(f"expected --set key=value, as in --set corruption=0.05, got {word!r}")
+        pairs[key.strip().replace("-", "_")] = value.strip()
+    return pairs
+
+
+def _report(problem: str, result: Result) -> dict[str, object]:
+    """Give the fields of the JSON object."""
+    return {
+        "problem": problem,
+        "algorithm": result.algorithm,
+        "popsize": result.popsize,
+        "seed": result.seed,
+        "settings": result.settings,
+        "x": to_text(result.x),
+        "fitness": _finite(result.fitness),
+        "optimum": result.optimum,
+        "success": result.success,
+        "stop": result.stop.value,
+        "evaluations": result.evaluations,
+        "evaluations_to_best": result.evaluations_to_best,
+        "generations": result.generations,
+        "cpu_seconds": result.cpu_seconds,
+        "version": daedal.__version__,
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: null stands for the fitness of a run that found nothing feasible."""
+    return value if math.isfinite(value) else None
+
+
+def _show(result: Result) -> None:
+    """Write the result for eyes."""
+    console = Console(stderr=True, highlight=False)
+    words = {True: "[bold green]solved[/]", False: "[bold yellow]not solved[/]", None: "[bold]done[/]"}
+    known = "" if result.optimum is None else f" of {result.optimum:g}"
+    table = Table.grid(padding=(0, 2))
+    table.add_row(words[result.success], f"fitness [bold]{result.fitness:.10g}[/]{known}")
+    table.add_row("x", to_text(result.x))
+    table.add_row("effort", _effort(result))
+    table.add_row("stop", result.stop.message)
+    console.print()
+    console.print(table)
+
+
+def _effort(result: Result) -> str:
+    return (
+        f"{result.evaluations_to_best:,} evaluations to the best, {result.evaluations:,} in all, "
+        f"{result.generations} generations, {result.cpu_seconds:.1f} s CPU"
+    )
