@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console
@@ -48,32 +49,39 @@ class LiveTable:
 
     def update(self, record: Generation) -> None:
         """Show one more generation."""
+        now = time.monotonic()
         if not self._rows:
             self._begin()
-        self._rows.append(self._cells(record))
+        self._rows.append(self.cells(record, now - self._started))
         if self.console.is_terminal:
-            self._live.update(self._table(), refresh=True)
-        elif time.monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
-            self._last_line = time.monotonic()
+            self._live.update(self.table(self._rows), refresh=True)
+        elif now - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = now
             words = ", ".join(f"{name} {text}" for name, text in self._rows[-1].items())
             self.console.print(words, highlight=False, markup=False, soft_wrap=True)
 
     def _begin(self) -> None:
-        """Write the title, once a generation has gone well: bad input has its one line alone."""
-        goal = "" if self.goal is None else f", goal {self.goal:g}"
-        self.console.print(f"{self.title}{goal}", highlight=False, markup=False, soft_wrap=True)
+        """Write the heading once a generation has gone well: bad input has its one line alone."""
+        self.console.print(self.heading(), highlight=False, markup=False, soft_wrap=True)
         if self.console.is_terminal:
             self._live.start()
 
-    def _table(self) -> Table:
+    def heading(self) -> str:
+        """Say what is run, and for what."""
+        return self.title if self.goal is None else f"{self.title}, goal {self.goal:g}"
+
+    @staticmethod
+    def table(rows: Sequence[dict[str, str]]) -> Table:
+        """Lay out rows of cells, with the columns of the last."""
         table = Table(box=None, pad_edge=False, header_style="dim")
-        for name in self._rows[-1]:
+        for name in rows[-1]:
             table.add_column(name, justify="right", no_wrap=True)
-        for cells in self._rows:
-            table.add_row(*(cells.get(str(column.header), "") for column in table.columns))
+        for row in rows:
+            table.add_row(*(row.get(name, "") for name in rows[-1]))
         return table
 
-    def _cells(self, record: Generation) -> dict[str, str]:
+    @staticmethod
+    def cells(record: Generation, seconds: float) -> dict[str, str]:
         """Give what is shown of a generation, by column."""
         cells = {
             "generation": str(record.generation),
@@ -82,5 +90,5 @@ class LiveTable:
             "mean": f"{record.mean:.6g}",
         }
         cells |= {name.replace("_", " "): f"{value:.5g}" for name, value in record.info.items()}
-        cells["seconds"] = f"{time.monotonic() - self._started:.1f}"
+        cells["seconds"] = f"{seconds:.1f}"
         return cells

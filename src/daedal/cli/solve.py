@@ -61,7 +61,7 @@ def solve(
     if as_json:
         print(json.dumps(_report(problem, result), allow_nan=False))
     else:
-        _show(result)
+        show(result, Console(stderr=True, highlight=False))
     if result.stop is StopReason.INTERRUPTED:
         sys.exit(INTERRUPTED)
 
@@ -102,9 +102,8 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _show(result: Result) -> None:
+def show(result: Result, console: Console) -> None:
     """Write the result for eyes."""
-    console = Console(stderr=True, highlight=False)
     words = {True: "[bold green]solved[/]", False: "[bold yellow]not solved[/]", None: "[bold]done[/]"}
     known = "" if result.optimum is None else f" of {result.optimum:g}"
     table = Table.grid(padding=(0, 2))

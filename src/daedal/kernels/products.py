@@ -7,16 +7,20 @@ keeps it zero, so that a product over whole rows is the product of the real colu
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, objmode
 from numpy.typing import NDArray
 
-from daedal.kernels.tiles import LANES, OPTIONS, tiled_product
+from daedal.kernels.tiles import LANES, OPTIONS, tiled_product, transpose_block
 
-TILED_UP_TO = 256
-"""Widest matrix for the register tiles; `benchmarks/kernels.py` shows BLAS ahead at 512 and behind at 128."""
+TILED_UP_TO = 264
+"""Longest padded row for the register tiles: 256 numbers. Beyond, BLAS is faster: it copies its operands to where few
+pages of memory hold them."""
 
-DEPTH_BLOCK = 50
-"""Rows of a transposed product taken at a time, so that both operands stay in the first-level cache."""
+DEPTH = 128
+"""Terms of a sum taken at a time, so that the part of w they read stays in the first-level cache."""
+
+OUTER_DEPTH = 50
+"""The same for outer products, which read both operands column by column."""
 
 _Array = NDArray[np.float32]
 
@@ -43,6 +47,13 @@ def _is_tiled(w: _Array) -> bool:
 
 
 @njit(**OPTIONS)
+def _dot(a: _Array, b: _Array, out: _Array) -> None:
+    """Set out = a b by NumPy's BLAS: SciPy's, which Numba would call by itself, was slower at n = 512."""
+    with objmode():
+        np.dot(a, b, out=out)
+
+
+@njit(**OPTIONS)
 def _add_row(row: _Array, out: _Array) -> None:
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
@@ -56,10 +67,13 @@ def affine(x: _Array, w: _Array, bias: _Array, k: int, m: int, out: _Array) -> N
     x (rows, padded k), w (padded k, padded m), bias (padded m), out (rows, padded m).
     """
     if _is_tiled(w):
-        row = w.shape[1]
-        tiled_product(x, 0, x.shape[1], 1, w, 0, row, bias, 0, out, row, x.shape[0], whole_vectors(m), k)
+        rows, columns, row = x.shape[0], whole_vectors(m), w.shape[1]
+        tiled_product(x, 0, x.shape[1], 1, w, 0, row, bias, 0, out, row, rows, columns, min(DEPTH, k))
+        for first in range(DEPTH, k, DEPTH):
+            depth = min(DEPTH, k - first)
+            tiled_product(x, first, x.shape[1], 1, w, first * row, row, out, row, out, row, rows, columns, depth)
     else:
-        np.dot(x, w, out)
+        _dot(x, w, out)
         _add_row(bias, out)
 
 
@@ -72,7 +86,7 @@ def affine_transposed(x: _Array, w: _Array, w_t: _Array, bias: _Array, k: int, m
     if _is_tiled(w):
         affine(x, w_t, bias, k, m, out)
     else:
-        np.dot(x, w.T, out)
+        _dot(x, w.T, out)
         _add_row(bias, out)
 
 
@@ -83,11 +97,10 @@ def keep_transpose(w: _Array, w_t: _Array) -> None:
     Tiles read rows only; BLAS transposes as it reads, and w_t is left alone.
     """
     if _is_tiled(w):
-        for i0 in range(0, w.shape[0], LANES):
-            for j0 in range(0, w.shape[1], LANES):
-                for j in range(j0, j0 + LANES):
-                    for i in range(i0, i0 + LANES):
-                        w_t[j, i] = w[i, j]
+        n, m = w.shape
+        for i in range(0, n, LANES):
+            for j in range(0, m, LANES):
+                transpose_block(w, i * m + j, m, w_t, j * n + i, n)  # type: ignore[call-arg]
 
 
 @njit(**OPTIONS)
@@ -105,8 +118,8 @@ def accumulate_outer_products(
                 total[i, j] *= factor
         rows = (n + 3) // 4 * 4  # whole tiles: the padding has room for them
         columns = whole_vectors(m)
-        for first in range(0, a.shape[0], DEPTH_BLOCK):
-            depth = min(DEPTH_BLOCK, a.shape[0] - first)
+        for first in range(0, a.shape[0], OUTER_DEPTH):
+            depth = min(OUTER_DEPTH, a.shape[0] - first)
             tiled_product(
                 a,
                 first * a_row,
@@ -124,7 +137,7 @@ def accumulate_outer_products(
                 depth,
             )
     else:
-        np.dot(a.T, b, scratch)
+        _dot(a.T, b, scratch)
         for i in range(a_row):
             for j in range(b_row):
                 total[i, j] = factor * total[i, j] + scratch[i, j]

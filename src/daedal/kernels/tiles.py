@@ -126,6 +126,42 @@ _tile_1x3 = _make_tile(1, 3)
 _tile_1x2 = _make_tile(1, 2)
 _tile_1x1 = _make_tile(1, 1)
 
+_LOW_HALVES = ir.Constant(ir.VectorType(_LANE, LANES), [0, 8, 1, 9, 2, 10, 3, 11])
+_HIGH_HALVES = ir.Constant(ir.VectorType(_LANE, LANES), [4, 12, 5, 13, 6, 14, 7, 15])
+
+
+def _emit_transpose(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Interleave the rows i and i + 4 of a block, three times: its transpose."""
+    source = context.make_array(signature.args[0])(context, builder, args[0]).data
+    target = context.make_array(signature.args[3])(context, builder, args[3]).data
+
+    def row(pointer: Any, first: Any, stride: Any, i: int) -> Any:
+        offset = builder.add(first, builder.mul(stride, ir.Constant(_INDEX, i)))
+        return builder.bitcast(builder.gep(pointer, [offset]), _VECTOR.as_pointer())
+
+    vectors = []
+    for i in range(LANES):
+        vector = builder.load(row(source, args[1], args[2], i))
+        vector.align = 4
+        vectors.append(vector)
+    for _ in range(3):
+        vectors = [
+            builder.shuffle_vector(vectors[i], vectors[i + LANES // 2], halves)
+            for i in range(LANES // 2)
+            for halves in (_LOW_HALVES, _HIGH_HALVES)
+        ]
+    for i, vector in enumerate(vectors):
+        builder.store(vector, row(target, args[4], args[5], i)).align = 4
+    return context.get_dummy_value()
+
+
+@intrinsic
+def transpose_block(typing_context, a, a_first, a_row, out, out_first, out_row):  # type: ignore[no-untyped-def]
+    """Transpose a block of LANES x LANES: each array with the offset of the block and its row stride."""
+    i = types.intp
+    return types.void(a, i, i, out, i, i), _emit_transpose
+
+
 _Array = NDArray[np.float32]
 
 
