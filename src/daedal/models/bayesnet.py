@@ -1,0 +1,144 @@
+"""BOA's model: a Bayesian network, grown edge by edge as long as the Bayesian information criterion rises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.bits import Bits
+from daedal.kernels import bayesnet as kernels
+from daedal.models.base import Fitted, Model
+from daedal.models.checks import check_between
+from daedal.rng import words32
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedBayesNet(Fitted):
+    """A network of n variables with its conditional probabilities.
+
+    Attributes
+    ----------
+    order
+        The variables, shape (n,), each after all its parents.
+    parents
+        The parents of all variables, one after the other, shape (edges,), each variable's in the order they came.
+    parent_starts
+        Variable i's parents are parents[parent_starts[i] : parent_starts[i + 1]]; shape (n + 1,).
+    tables
+        The probability of a one, for variable i in tables[table_starts[i] : table_starts[i + 1]], at the number whose
+        lowest bit is the bit of the first parent.
+    table_starts
+        Shape (n + 1,).
+    """
+
+    order: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    parent_starts: NDArray[np.int64]
+    tables: NDArray[np.float64]
+    table_starts: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return len(self.order)
+
+    def parents_of(self, i: int) -> NDArray[np.int64]:
+        """Give the parents of variable i."""
+        return self.parents[self.parent_starts[i] : self.parent_starts[i + 1]]
+
+    def table_of(self, i: int) -> NDArray[np.float64]:
+        """Give the probability that variable i is one, for each configuration of its parents."""
+        return self.tables[self.table_starts[i] : self.table_starts[i + 1]]
+
+    def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
+        """Draw rows, shape (rows, n), each variable after its parents."""
+        out = np.empty((rows, self.n), dtype=np.uint8)
+        words = words32(rng, rows * self.n)
+        kernels.sample(self.order, self.parents, self.parent_starts, self._limits, self.table_starts, words, out)
+        return out
+
+    @cached_property
+    def _limits(self) -> NDArray[np.uint64]:
+        return np.rint(self.tables * 2.0**32).astype(np.uint64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BayesNet(Model):
+    """Bayesian network with the greedy construction of BOA.
+
+    A network scores, in bits, the sum over its variables of -N H(X | parents) - penalty 2^|parents| log2(N) / 2: what
+    the N rows cost with it, and half a logarithm for each probability. It starts without edges, and the edge that
+    raises the score most is added, unless it closes a cycle, until none raises it. Of equal gains the lowest child's
+    goes first, then the lowest parent's; equal means after rounding to 1 / `kernels.bayesnet.UNIT` bits.
+    Probabilities are the frequencies among the rows, 0.5 for a configuration of the parents that no row has.
+
+    The search is greedy: a parent that says something only together with another one (exclusive or) is not found.
+
+    Parameters
+    ----------
+    max_parents
+        Most parents of a variable; None sets no limit other than the score's own, about log2(N), and 0 leaves
+        independent bits.
+    penalty
+        Factor of the price of a probability, 0.1 to 100; 1 is the Bayesian information criterion. Below 1, weaker
+        dependencies become edges: deceptive traps need smaller populations, and small populations overfit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.repeat(np.array([[0, 0, 1], [1, 1, 1]], dtype=np.uint8), 20, axis=0)
+    >>> net = BayesNet().fit(x, rng=np.random.default_rng(0))
+    >>> net.parents_of(0), net.table_of(0)
+    (array([1]), array([0., 1.]))
+    >>> net.info["edges"], net.info["max_in_degree"]
+    (1, 1)
+    """
+
+    max_parents: int | None = None
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_between("penalty", self.penalty, 0.1, 100.0)
+        most = self.max_parents
+        if most is not None and (not isinstance(most, Integral) or isinstance(most, bool) or most < 0):
+            raise ValueError(
+                f"expected max_parents as a whole number of at least 0, or None for no limit, got max_parents={most!r}",
+            )
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedBayesNet:
+        """Build the network of rows x, shape (rows, n), without drawing random numbers.
+
+        Takes O(n^2 rows + edges n rows) steps, and the memory of x once more and O(n^2 + rows).
+        """
+        rows, n = x.shape
+        if not 1 <= rows < kernels.MOST_ROWS:
+            raise ValueError(f"expected 1 to {kernels.MOST_ROWS - 1} rows to fit, got x.shape={x.shape}")
+        price = kernels.price(rows, self.penalty)
+        limit = min(kernels.most_parents(rows, price), n - 1)
+        if self.max_parents is not None:
+            limit = min(limit, int(self.max_parents))
+        data, net = kernels.make_parents(x), kernels.make_network(n, limit)
+        work = kernels.make_workspace(data, limit)
+        kernels.grow(data, price, limit, net, work)
+
+        parent_starts = np.concatenate(([0], np.cumsum(net.degrees)))
+        table_starts = np.concatenate(([0], np.cumsum(1 << net.degrees)))
+        tables = np.empty(table_starts[-1])
+        kernels.fill_tables(data, net, work, table_starts, tables)
+        score = int(net.fits.sum()) - price * int(table_starts[-1])
+        return FittedBayesNet(
+            order=kernels.parents_first(net.reach),
+            parents=net.parents[np.arange(limit) < net.degrees[:, None]],
+            parent_starts=parent_starts,
+            tables=tables,
+            table_starts=table_starts,
+            info={
+                "edges": int(parent_starts[-1]),
+                "max_in_degree": int(net.degrees.max()),
+                "score": score / kernels.UNIT,
+            },
+        )

@@ -1,0 +1,85 @@
+"""ECGA: groups of bits that depend on each other, and on nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.bits import Bits
+from daedal.kernels import ecga as kernel
+from daedal.kernels.tree import count_logs
+from daedal.models.base import Fitted, Model
+from daedal.models.checks import check_at_least
+from daedal.models.tree import pair_counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarginalProduct(Fitted):
+    """Independent groups of variables, each with the parents' frequencies of its configurations.
+
+    `info` has the number of `groups`, the `largest_group` and the `score`, the description length in bits.
+
+    Attributes
+    ----------
+    group
+        Group of each variable, shape (n,), numbered in the order of their smallest variables.
+    seen
+        The parents, shape (parents, n): they are the table of every group.
+    """
+
+    group: NDArray[np.int64]
+    seen: Bits
+
+    def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
+        """Draw rows, shape (rows, n): each group as it is in a parent of its own, drawn uniformly."""
+        donors = rng.integers(len(self.seen), size=(rows, int(self.group.max()) + 1))
+        return np.take_along_axis(self.seen, np.take(donors, self.group, axis=1), axis=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ECGA(Model):
+    """Marginal product model of minimum description length (Harik, 1999).
+
+    The description is that of the tables, log2(N + 1) bits for each of the 2^|group| - 1 free entries of a group's
+    table, and that of the N parents under the model, N times the entropy of each group. Groups are merged greedily,
+    the largest gain first; ties: see `daedal.kernels.ecga.merge_groups`.
+
+    Parameters
+    ----------
+    max_group
+        Most variables in one group; without it, the description length alone decides.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bit = np.arange(16, dtype=np.uint8) % 2
+    >>> x = np.stack([bit, 1 - bit, np.arange(16, dtype=np.uint8) // 8], axis=1)
+    >>> fitted = ECGA().fit(x, rng=np.random.default_rng(0))
+    >>> fitted.group
+    array([0, 0, 1])
+    >>> fitted.info["groups"], fitted.info["largest_group"]
+    (2, 2)
+    """
+
+    max_group: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_group is not None:
+            check_at_least("max_group", self.max_group, 1)
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> MarginalProduct:
+        """Find the groups of x, shape (rows, n); nothing is drawn from rng."""
+        n = x.shape[1]
+        seen = np.array(x, dtype=np.uint8, order="C")
+        names, merges, gains = np.empty(n, dtype=np.int64), np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+        limit = n if self.max_group is None else self.max_group
+        _, score = kernel.merge_groups(seen, pair_counts(seen), count_logs(len(seen)), limit, names, merges, gains)
+        group = np.unique(names, return_inverse=True)[1]
+        sizes = np.bincount(group)
+        return MarginalProduct(
+            group=group,
+            seen=seen,
+            info={"groups": len(sizes), "largest_group": int(sizes.max()), "score": score},
+        )

@@ -1,0 +1,242 @@
+"""The restricted Boltzmann machine as a model of the parents: the paper's RBM-EDA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.bits import Bits
+from daedal.compilation import announce
+from daedal.kernels import rbm as kernels
+from daedal.kernels.products import padded
+from daedal.kernels.tiles import LANES
+from daedal.models.base import Fitted, Model
+from daedal.models.checks import check_at_least, check_between
+from daedal.models.rbm_schedule import Schedule, Thresholds
+from daedal.rng import words16, words32
+from daedal.threads import one_blas_thread
+
+_SAMPLED_AT_A_TIME = 64
+_NOISE_AT_A_TIME = 2**22  # words, 8 MB: enough epochs to hide the call, few enough to stay small
+_MEAN_WITHIN = (0.005, 0.995)  # the first visible bias is the logit of the mean, clipped so that no bit is ever certain
+_FEW_ROWS = 800  # fewer rows than that are four batches
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedRBM(Fitted):
+    """A trained Boltzmann machine.
+
+    Attributes
+    ----------
+    theta
+        Its parameters, padded as `kernels.products` says, with a mean of zero.
+    parents
+        The rows it was trained on, shape (rows, padded n): where the Gibbs chains start.
+    n, m
+        Visible and hidden units.
+    gibbs_steps
+        As in `RBM`.
+    """
+
+    theta: kernels.Parameters
+    parents: Bits
+    n: int
+    m: int
+    gibbs_steps: int
+
+    def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
+        """Draw rows, shape (rows, n): Gibbs chains from the parents, of which each starts equally many (+-1)."""
+        start = np.resize(rng.permutation(len(self.parents)), rows)
+        out = np.empty((rows, self.n), dtype=np.uint8)
+        work = kernels.make_workspace(self.n, self.m, _SAMPLED_AT_A_TIME)
+        with one_blas_thread():
+            for first in range(0, rows, _SAMPLED_AT_A_TIME):
+                order = start[first : first + _SAMPLED_AT_A_TIME]
+                words = words16(rng, self.gibbs_steps * order.size * (self.n + self.m) + LANES)
+                block = out[first : first + _SAMPLED_AT_A_TIME]
+                kernels.sample(self.parents, order, words, self.gibbs_steps, self.n, self.m, self.theta, work, block)
+        return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class RBM(Model):
+    """Restricted Boltzmann machine, trained by contrastive divergence.
+
+    The defaults are the settings of the paper's RBM-EDA. Momentum and learning rate follow s, the smoothed error of
+    reconstruction, and r, the share of all its gain that the last quarter of training brought (`rbm_schedule`).
+
+    Parameters
+    ----------
+    hidden
+        Hidden units m; None: half as many as variables.
+    cd_steps
+        Gibbs steps of the contrastive divergence.
+    gibbs_steps
+        Gibbs steps from a parent to a sample.
+    learning_rate, bias_factor
+        Rate for weights; that of biases is learning_rate * bias_factor.
+    momentum, late_momentum
+        On weights only, at first and late in training.
+    init_scale
+        Standard deviation of the first weights.
+    batch_size
+        Rows of a mini-batch, about; fewer than 800 rows are four batches.
+    check_every, max_epochs
+        The error is measured every so many epochs; training lasts at most so long.
+    smoothing
+        Weight of the past in s.
+    min_gain
+        The next three apply once s has fallen by this share. Below about 500 rows, the noise of s alone may exceed the
+        default and end training before it has begun; 0.05 is safer there.
+    momentum_below, rate_below, stop_below
+        Below these r, the late momentum applies; the learning rate is halved; training ends.
+    low_error
+        Training also ends when s is below this.
+    rise, min_updates, min_epochs
+        Training also ends when s is more than this share above its minimum and r is 0, after so many updates and
+        epochs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.repeat(rng.integers(0, 2, (200, 2), dtype=np.uint8), 5, axis=1)
+    >>> RBM().fit(x, rng=rng).sample(3, rng=rng).shape
+    (3, 10)
+    """
+
+    hidden: int | None = None
+    cd_steps: int = 2
+    gibbs_steps: int = 25
+    learning_rate: float = 0.05
+    bias_factor: float = 10.0
+    momentum: float = 0.5
+    late_momentum: float = 0.8
+    init_scale: float = 0.001
+    batch_size: int = 64
+    check_every: int = 2
+    max_epochs: int = 1000
+    smoothing: float = 0.6
+    min_gain: float = 0.01
+    momentum_below: float = 0.1
+    rate_below: float = 0.05
+    stop_below: float = 0.01
+    low_error: float = 0.01
+    rise: float = 0.02
+    min_updates: int = 2000
+    min_epochs: int = 30
+
+    def __post_init__(self) -> None:
+        if self.hidden is not None:
+            check_at_least("hidden", self.hidden, 1)
+        for name in ("cd_steps", "gibbs_steps", "batch_size", "check_every", "max_epochs"):
+            check_at_least(name, getattr(self, name), 1)
+        for name in ("momentum", "late_momentum", "smoothing"):
+            check_between(name, getattr(self, name), 0.0, 0.999)
+        for name in ("min_gain", "momentum_below", "rate_below", "stop_below", "low_error"):
+            check_between(name, getattr(self, name), 0.0, 1.0)
+        for name in ("learning_rate", "bias_factor", "init_scale", "rise", "min_updates", "min_epochs"):
+            check_at_least(name, getattr(self, name), 0)
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedRBM:
+        """Train from scratch on x, shape (rows, n)."""
+        announce(kernels.train)
+        rows, n = x.shape
+        m = max(n // 2, 1) if self.hidden is None else self.hidden
+        data = np.zeros((rows, padded(n)), dtype=np.uint8)
+        data[:, :n] = x
+        with one_blas_thread():
+            theta, info = self._train(data, n, m, rng=rng)
+        return FittedRBM(info=info, theta=theta, parents=data, n=n, m=m, gibbs_steps=self.gibbs_steps)
+
+    def _train(
+        self, data: Bits, n: int, m: int, *, rng: np.random.Generator
+    ) -> tuple[kernels.Parameters, dict[str, float]]:
+        """Train until the schedule says stop."""
+        rows = len(data)
+        batch = self.batch_rows(rows)
+        work = kernels.make_workspace(n, m, batch)
+        theta = self._initial(data, n, m, rng=rng)
+        schedule = Schedule(self._thresholds())
+        order = rng.permutation(rows)
+        watched = order[: -(-rows // 4)]  # a view: every epoch shuffles order, and so makes it another quarter
+        epoch = 0
+        for epoch in self._epochs(data, order, n, m, batch, theta, work, schedule, rng=rng):
+            words = words16(rng, watched.size * (n + m) + LANES)
+            error = kernels.reconstruction_error(data, watched, words, n, m, theta, work)
+            schedule.add(error, epoch=epoch, updates=epoch * (rows // batch))
+            if schedule.stop:
+                break
+        theta.hidden_bias[...] -= theta.mean @ theta.weights
+        theta.mean[...] = 0
+        return theta, {"epochs": float(epoch), "error": schedule.smoothed[-1]}
+
+    def batch_rows(self, rows: int) -> int:
+        """Give the size of a batch: rows are divided evenly into batches of about batch_size, few rows into four."""
+        batches = 4 if rows < _FEW_ROWS else max(round(rows / self.batch_size), 1)
+        return max(rows // batches, 1)
+
+    def _thresholds(self) -> Thresholds:
+        return Thresholds(**{name: getattr(self, name) for name in Thresholds.__dataclass_fields__})
+
+    def _initial(self, data: Bits, n: int, m: int, *, rng: np.random.Generator) -> kernels.Parameters:
+        """Draw small weights; the visible biases alone already give each bit its frequency."""
+        theta = kernels.zero_parameters(n, m)
+        theta.weights[:n, :m] = self.init_scale * rng.standard_normal((n, m))
+        theta.weights_t[...] = theta.weights.T
+        mean = data[:, :n].mean(axis=0)
+        likely = np.clip(mean, *_MEAN_WITHIN)
+        theta.visible_bias[:n] = np.log(likely / (1 - likely))
+        theta.mean[:n] = mean
+        return theta
+
+    def _epochs(
+        self,
+        data: Bits,
+        order: NDArray[np.int64],
+        n: int,
+        m: int,
+        batch: int,
+        theta: kernels.Parameters,
+        work: kernels.Workspace,
+        schedule: Schedule,
+        *,
+        rng: np.random.Generator,
+    ) -> Iterator[int]:
+        """Train theta in place; stop before the first epoch and at every one at which the error is to be measured."""
+        rows = len(data)
+        gradient = np.zeros_like(theta.weights)
+        words_an_epoch = rows * self.cd_steps * (n + m)
+        at_a_time = max(1, _NOISE_AT_A_TIME // words_an_epoch)
+        epoch = 0
+        yield epoch
+        while epoch < self.max_epochs:
+            rate = self.learning_rate * 0.5**schedule.halvings
+            momentum = self.late_momentum if schedule.late else self.momentum
+            until = min(epoch + self.check_every, self.max_epochs)
+            while epoch < until:
+                count = min(at_a_time, until - epoch)
+                swaps = words32(rng, count * rows)
+                noise = words16(rng, count * words_an_epoch + LANES)
+                kernels.train(
+                    data,
+                    order,
+                    swaps,
+                    noise,
+                    count,
+                    batch,
+                    self.cd_steps,
+                    n,
+                    m,
+                    rate,
+                    rate * self.bias_factor,
+                    momentum,
+                    theta,
+                    gradient,
+                    work,
+                )
+                epoch += count
+            yield epoch

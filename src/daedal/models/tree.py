@@ -1,0 +1,114 @@
+"""Dependence tree: each bit depends on one other at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from daedal.bits import Bits
+from daedal.kernels import tree as kernel
+from daedal.models.base import Fitted, Model
+from daedal.models.checks import check_between
+from daedal.rng import words32
+from daedal.threads import one_blas_thread
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forest(Fitted):
+    """Trees of conditional probabilities.
+
+    `info` has the number of `edges` and the `information`, the mutual information of all edges in bits.
+
+    Attributes
+    ----------
+    order
+        All variables, each after its parent, shape (n,).
+    parents
+        Parent of each variable, -1 for a root, shape (n,).
+    probabilities
+        Of a one, given that the parent is 0 or 1, shape (n, 2); for a root both are the same.
+    """
+
+    order: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+    def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
+        """Draw rows, shape (rows, n), each bit given its parent's."""
+        out = np.empty((rows, len(self.parents)), dtype=np.uint8)
+        kernel.sample_forest(words32(rng, out.size), self.order, self.parents, self.probabilities, out)
+        return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree(Model):
+    """Maximum-weight dependence tree (Chow and Liu, 1968), cut to a forest where edges are not significant.
+
+    Of all trees over the variables, it is the one under which the parents are most likely: the one whose edges have
+    the largest sum of mutual information. Probabilities are the parents' frequencies. Ties: see
+    `daedal.kernels.tree.spanning_forest`.
+
+    Parameters
+    ----------
+    significance
+        p-value of the chi-square test of independence (2 N ln 2 times the mutual information in bits, 1 degree of
+        freedom) up to which an edge is taken. The default is that of BMDA (Pelikan and Mühlenbein, 1999). 1 takes
+        the whole tree, 0 takes no edge, as UMDA.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[0, 1, 0], [0, 0, 0], [1, 1, 1], [1, 0, 1]], dtype=np.uint8)
+    >>> fitted = Tree().fit(x, rng=np.random.default_rng(0))
+    >>> fitted.parents
+    array([-1, -1,  0])
+    >>> fitted.info
+    {'edges': 1, 'information': 1.0}
+    """
+
+    significance: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_between("significance", self.significance, 0.0, 1.0)
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Forest:
+        """Find the forest of x, shape (rows, n); nothing is drawn from rng."""
+        pairs = pair_counts(x)
+        weights = np.empty(pairs.shape)
+        kernel.pair_information(pairs, kernel.count_logs(len(x)), weights)
+        weights[weights < chdtri(1, self.significance) / (2 * np.log(2))] = -1.0
+        order, parents = np.empty(len(pairs), dtype=np.int64), np.empty(len(pairs), dtype=np.int64)
+        kernel.spanning_forest(weights, order, parents)
+        children = np.flatnonzero(parents >= 0)
+        information = float(weights[children, parents[children]].sum()) / len(x)
+        return Forest(
+            order=order,
+            parents=parents,
+            probabilities=conditional_probabilities(pairs, len(x), parents),
+            info={"edges": len(children), "information": information},
+        )
+
+
+def pair_counts(x: Bits) -> NDArray[np.int64]:
+    """Count the rows of x, shape (rows, n), in which both bits are one, for all pairs: shape (n, n)."""
+    if len(x) == 0:
+        raise ValueError(f"expected at least one parent to learn from, got x.shape={x.shape}")
+    # Whole numbers up to 2^24 are exact in float32.
+    ones: NDArray[np.floating] = x.astype(np.float32) if len(x) <= 2**24 else x.astype(np.float64)
+    with one_blas_thread():
+        return (ones.T @ ones).astype(np.int64)
+
+
+def conditional_probabilities(pairs: NDArray[np.int64], rows: int, parents: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give the frequencies of a one, shape (n, 2), where the parent is 0 and 1; 0.5 for a parent's bit never seen."""
+    ones = np.diagonal(pairs)
+    given, both = ones[parents], pairs[np.arange(len(pairs)), parents]
+    hits, cases = np.stack([ones - both, both], axis=1), np.stack([rows - given, given], axis=1)
+    root = parents < 0
+    hits[root], cases[root] = ones[root, None], rows
+    out = np.full(hits.shape, 0.5)
+    np.divide(hits, cases, out=out, where=cases > 0)
+    return out

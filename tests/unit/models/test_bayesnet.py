@@ -1,0 +1,316 @@
+"""The Bayesian network against a slow, transparent twin that scores every possible edge anew at every step."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from daedal.kernels import bayesnet as kernels
+from daedal.models.bayesnet import BayesNet, FittedBayesNet
+
+UNIT = 2**30
+
+
+def fit(x: np.ndarray, max_parents: int | None = None, penalty: float = 1.0) -> FittedBayesNet:
+    return BayesNet(max_parents=max_parents, penalty=penalty).fit(x, rng=np.random.default_rng(0))
+
+
+def most_parents(rows: int, penalty: float = 1.0) -> int:
+    return kernels.most_parents(rows, kernels.price(rows, penalty))
+
+
+def units(bits: float) -> int:
+    return round(bits * UNIT)
+
+
+class SlowNet:
+    """Greedy construction by the book. Gains are in whole units, so that ties are ties here and there."""
+
+    def __init__(self, x: np.ndarray, max_parents: int | None = None, penalty: float = 1.0) -> None:
+        self.penalty = penalty
+        self.columns = [tuple(column) for column in x.T.tolist()]
+        self.rows, self.n = x.shape
+        self.parents: list[list[int]] = [[] for _ in range(self.n)]
+        self.score_of = cache(self._score_of)
+        while True:
+            gain, child, parent = max(
+                ((self.gain(p, c), -c, -p) for p, c in self.legal_edges(max_parents)),
+                default=(0, 0, 0),
+            )
+            if gain <= 0:
+                break
+            self.parents[-child].append(-parent)
+
+    def counts(self, *variables: int) -> Counter[tuple[int, ...]]:
+        return Counter(zip(*(self.columns[v] for v in variables), strict=True))
+
+    def _score_of(self, child: int, parents: tuple[int, ...]) -> int:
+        """-N H(X | parents) - penalty 2^|parents| log2(N) / 2, with each term rounded to a unit."""
+        joint = sum(units(k * math.log2(k)) for k in self.counts(child, *parents).values())
+        given = self.counts(*parents).values() if parents else [self.rows]
+        price = units(self.penalty * math.log2(self.rows) / 2)
+        return joint - sum(units(k * math.log2(k)) for k in given) - 2 ** len(parents) * price
+
+    def entropy_score(self, child: int, parents: tuple[int, ...]) -> float:
+        """The same, from the definition of the conditional entropy and without any rounding."""
+        given = self.counts(*parents) if parents else {(): self.rows}
+        bits = 0.0
+        for configuration, k in self.counts(child, *parents).items():
+            bits -= k / self.rows * math.log2(k / given[configuration[1:]])
+        return -self.rows * bits - self.penalty * 2 ** len(parents) * math.log2(self.rows) / 2
+
+    def family(self, v: int) -> set[int]:
+        """The variable and all its ancestors."""
+        found, new = {v}, [v]
+        while new:
+            older = {p for w in new for p in self.parents[w]}
+            new = list(older - found)
+            found |= older
+        return found
+
+    def legal_edges(self, max_parents: int | None) -> list[tuple[int, int]]:
+        free = [c for c in range(self.n) if max_parents is None or len(self.parents[c]) < max_parents]
+        families = [self.family(v) for v in range(self.n)]
+        return [(p, c) for c in free for p in range(self.n) if p not in self.parents[c] and c not in families[p]]
+
+    def gain(self, parent: int, child: int) -> int:
+        before = tuple(self.parents[child])
+        return self.score_of(child, (*before, parent)) - self.score_of(child, before)
+
+    def table(self, child: int) -> list[float]:
+        parents = self.parents[child]
+        seen = self.counts(*parents) if parents else {(): self.rows}
+        ones = self.counts(child, *parents)
+        configurations = [bits[::-1] for bits in itertools.product((0, 1), repeat=len(parents))]
+        return [ones[(1, *q)] / seen[q] if seen.get(q) else 0.5 for q in configurations]
+
+
+def check_against_twin(x: np.ndarray, max_parents: int | None = None, penalty: float = 1.0) -> FittedBayesNet:
+    fitted, slow = fit(x, max_parents, penalty), SlowNet(x, max_parents, penalty)
+    n = x.shape[1]
+    assert [fitted.parents_of(i).tolist() for i in range(n)] == slow.parents
+    assert [fitted.table_of(i).tolist() for i in range(n)] == [slow.table(i) for i in range(n)]
+    score = sum(slow.score_of(i, tuple(slow.parents[i])) for i in range(n))
+    assert fitted.info["score"] == score / UNIT
+    exact = sum(slow.entropy_score(i, tuple(slow.parents[i])) for i in range(n))
+    assert fitted.info["score"] == pytest.approx(exact, abs=1e-5)
+    assert fitted.info["edges"] == sum(map(len, slow.parents))
+    assert fitted.info["max_in_degree"] == max(map(len, slow.parents))
+    place = np.argsort(fitted.order)
+    assert sorted(fitted.order) == list(range(n))
+    assert all(place[p] < place[c] for c in range(n) for p in slow.parents[c])
+    return fitted
+
+
+KINDS = st.sampled_from(["fair", "rare", "zero", "one", "copy", "inverse", "and", "xor", "noisy"])
+
+
+@st.composite
+def data_sets(draw: st.DrawFn) -> np.ndarray:
+    """Rows whose columns are random, constant, or made from the columns before them, in any order."""
+    rows, kinds = draw(st.integers(1, 60)), draw(st.lists(KINDS, min_size=1, max_size=7))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    columns = [rng.integers(0, 2, rows)]
+    for kind in kinds:
+        a, b = (columns[k] for k in rng.integers(0, len(columns), 2))
+        columns.append(
+            {
+                "fair": rng.integers(0, 2, rows),
+                "rare": (rng.random(rows) < 0.1).astype(int),
+                "zero": np.zeros(rows, int),
+                "one": np.ones(rows, int),
+                "copy": a,
+                "inverse": 1 - a,
+                "and": a & b,
+                "xor": a ^ b,
+                "noisy": a ^ (rng.random(rows) < 0.15),
+            }[kind],
+        )
+    order = rng.permutation(len(kinds))
+    return np.ascontiguousarray(np.array(columns[1:], dtype=np.uint8)[order].T)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(x=data_sets(), max_parents=st.sampled_from([None, None, 0, 1, 2, 3, 10]))
+def test_greedy_network_tables_and_score_agree_with_the_twin(x: np.ndarray, max_parents: int | None) -> None:
+    check_against_twin(x, max_parents)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(x=data_sets(), max_parents=st.sampled_from([None, 2]), penalty=st.sampled_from([0.1, 0.5, math.log(2), 3, 100]))
+def test_other_penalties_agree_with_the_twin(x: np.ndarray, max_parents: int | None, penalty: float) -> None:
+    check_against_twin(x, max_parents, penalty)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(x=data_sets())
+def test_rounded_scores_are_the_exact_ones_far_within_the_price_of_a_probability(x: np.ndarray) -> None:
+    slow = SlowNet(x)
+    for child in range(slow.n):
+        others = [v for v in range(slow.n) if v != child]
+        for size in range(min(len(others), 3) + 1):
+            for parents in itertools.combinations(others, size):
+                exact = slow.entropy_score(child, parents)
+                assert slow.score_of(child, parents) / UNIT == pytest.approx(exact, abs=1e-6)
+
+
+def mixed_rows(rows: int, n: int, seed: int) -> np.ndarray:
+    """Blocks of 5 that are all ones, all zeros or random, with shuffled columns."""
+    rng = np.random.default_rng(seed)
+    blocks = -(-n // 5)
+    x = rng.integers(0, 2, size=(rows, blocks, 5), dtype=np.uint8)
+    chance = rng.random((rows, blocks))
+    x[chance < 0.4] = 1
+    x[chance > 0.7] = 0
+    return np.ascontiguousarray(x.reshape(rows, -1)[:, rng.permutation(5 * blocks)[:n]])
+
+
+@pytest.mark.parametrize(("n", "rows", "max_parents"), [(63, 70, None), (64, 64, 2), (75, 200, None), (130, 90, 1)])
+def test_sets_of_more_variables_than_a_word_has_bits(n: int, rows: int, max_parents: int | None) -> None:
+    assert check_against_twin(mixed_rows(rows, n, seed=n), max_parents).info["edges"] > 0.8 * n
+
+
+@pytest.mark.parametrize("rows", [255, 256, 257, 1023, 64 * kernels.BLOCK - 1, 64 * kernels.BLOCK + 65])
+def test_counts_across_the_borders_of_bytes_and_blocks(rows: int) -> None:
+    x = mixed_rows(rows, 6, seed=rows)
+    x[:, 5] = x[:, 0] & x[:, 1] | x[:, 2]
+    assert check_against_twin(x).info["max_in_degree"] >= 2
+
+
+def test_edges_of_a_complete_network_reach_the_limit_of_the_score() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 2, size=(500, 8), dtype=np.uint8)
+    x[:, 0] = x[:, 1:].sum(axis=1) > 3
+    fitted = check_against_twin(x)
+    assert 3 <= fitted.info["max_in_degree"] <= most_parents(500)
+
+
+@pytest.mark.parametrize("penalty", [0.1, 1, 2.5])
+@pytest.mark.parametrize("rows", [2, 3, 4, 5, 16, 17, 250, 8000, 2**20])
+def test_no_parent_beyond_the_stated_number_can_gain(rows: int, penalty: float) -> None:
+    most, price = most_parents(rows, penalty), penalty * math.log2(rows) / 2
+    assert 2**most * price >= rows * (1 - 1e-9)  # the next one costs at least the whole entropy
+    assert 2**most < 4 * rows / (penalty * math.log2(rows))  # the bound on a table that is documented
+
+
+def test_one_row_has_no_parents() -> None:
+    assert most_parents(1) == 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_one_parent_row_is_given_back(n: int) -> None:
+    row = np.arange(n, dtype=np.uint8)[None] % 2
+    fitted = fit(row)
+    assert fitted.info == {"edges": 0, "max_in_degree": 0, "score": 0.0}
+    assert (fitted.sample(20, rng=np.random.default_rng(1)) == row).all()
+
+
+@pytest.mark.parametrize("rows", [2, 3, 100])
+def test_equal_rows_are_given_back(rows: int) -> None:
+    row = np.array([1, 0, 0, 1, 1], dtype=np.uint8)
+    fitted = fit(np.tile(row, (rows, 1)))
+    assert fitted.info["edges"] == 0
+    assert (fitted.sample(200, rng=np.random.default_rng(1)) == row).all()
+
+
+def test_single_variable() -> None:
+    fitted = fit(np.array([[0], [1], [1], [1]], dtype=np.uint8))
+    assert fitted.tables.tolist() == [0.75]
+    assert fitted.sample(7, rng=np.random.default_rng(0)).shape == (7, 1)
+
+
+def test_no_rows_are_sampled_when_none_are_asked_for() -> None:
+    assert fit(mixed_rows(20, 6, seed=0)).sample(0, rng=np.random.default_rng(0)).shape == (0, 6)
+
+
+def test_repeated_rows_leave_the_tables_alone_and_strengthen_the_evidence() -> None:
+    x = np.array([[0, 0], [0, 0], [1, 1], [1, 0]], dtype=np.uint8)
+    assert fit(x).info["edges"] == 1
+    assert fit(np.repeat(x, 10, axis=0)).tables.tolist() == fit(x).tables.tolist()
+    y = np.array([[0, 0], [0, 0], [1, 1], [1, 0], [0, 1]], dtype=np.uint8)
+    assert fit(y).info["edges"] == 0
+    assert fit(np.repeat(y, 100, axis=0)).info["edges"] == 1
+
+
+def test_the_same_generator_gives_the_same_rows_of_bits() -> None:
+    x = mixed_rows(100, 12, seed=1)
+    first, second = (fit(x).sample(50, rng=np.random.default_rng(3)) for _ in range(2))
+    other = fit(x).sample(50, rng=np.random.default_rng(4))
+    assert first.tolist() == second.tolist() != other.tolist()
+    assert first.dtype == np.uint8
+    assert set(np.unique(first)) == {0, 1}
+
+
+def test_order_of_rows_and_layout_do_not_matter_and_the_rows_are_left_alone() -> None:
+    x = mixed_rows(90, 12, seed=2)
+    before, expected = x.copy(), fit(x)
+    for same in (x[::-1], np.asfortranarray(x), np.repeat(x, 2, axis=0)[::2], x * np.uint8(255)):
+        fitted = fit(same)
+        assert fitted.parents.tolist() == expected.parents.tolist()
+        assert fitted.tables.tolist() == expected.tables.tolist()
+    assert x.tolist() == before.tolist()
+
+
+def test_no_parents_allowed_gives_the_frequencies() -> None:
+    x = mixed_rows(50, 10, seed=3)
+    fitted = fit(x, max_parents=0)
+    assert fitted.info["edges"] == 0
+    assert fitted.tables.tolist() == x.mean(axis=0).tolist()
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_limit_on_parents_holds_and_is_reached(limit: int) -> None:
+    assert fit(mixed_rows(2000, 20, seed=4), max_parents=limit).info["max_in_degree"] == limit
+
+
+def test_a_function_of_three_parents_is_found() -> None:
+    others = np.array(list(itertools.product((0, 1), repeat=3)) * 20, dtype=np.uint8)
+    x = np.column_stack([others.sum(axis=1) >= 2, others]).astype(np.uint8)
+    fitted = fit(x)
+    assert sorted(fitted.parents_of(0)) == [1, 2, 3]
+    drawn = fitted.sample(500, rng=np.random.default_rng(0))
+    assert (drawn[:, 0] == (drawn[:, 1:].sum(axis=1) >= 2)).all()
+
+
+def test_exclusive_or_without_pairwise_signal_is_beyond_a_greedy_search() -> None:
+    x = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]] * 50, dtype=np.uint8)
+    assert fit(x).info["edges"] == 0
+
+
+def test_of_equal_gains_the_lowest_child_and_then_the_lowest_parent_goes_first() -> None:
+    x = np.repeat(np.array([[0, 0, 0], [1, 1, 1]], dtype=np.uint8), 10, axis=0)
+    assert [fit(x).parents_of(i).tolist() for i in range(3)] == [[1], [2], []]
+
+
+def test_configurations_that_no_row_has_are_fair() -> None:
+    x = np.zeros((180, 3), dtype=np.uint8)
+    x[60:120, 1] = x[120:, 2] = 1  # never both
+    x[:6, 0] = x[60:114, 0] = x[120:145, 0] = 1
+    fitted = check_against_twin(x)
+    assert sorted(fitted.parents_of(0)) == [1, 2]
+    assert sorted(fitted.table_of(0)) == [6 / 60, 25 / 60, 0.5, 54 / 60]
+    assert fitted.table_of(0)[3] == 0.5
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, True, "2", float("nan")])
+def test_bad_limits_are_refused(bad: object) -> None:
+    with pytest.raises(ValueError, match=r"expected max_parents as a whole number of at least 0.*got max_parents="):
+        BayesNet(max_parents=bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [0.0, 0.05, -1.0, 101.0, float("nan")])
+def test_bad_penalties_are_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match=r"expected penalty between 0.1 and 100, got penalty="):
+        BayesNet(penalty=bad)
+
+
+def test_no_rows_to_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"expected 1 to \d+ rows to fit, got x.shape=\(0, 3\)"):
+        fit(np.zeros((0, 3), dtype=np.uint8))

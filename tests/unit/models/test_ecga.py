@@ -1,0 +1,196 @@
+"""ECGA: the merges against brute force, the description length, samples."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from daedal.kernels import ecga as kernel
+from daedal.kernels.tree import GRID, count_logs
+from daedal.models.ecga import ECGA, MarginalProduct
+from daedal.models.tree import pair_counts
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@st.composite
+def populations(draw: st.DrawFn) -> np.ndarray:
+    """Up to 8 bits: few rows drawn freely, or many of a law with dependent blocks, copies and constants."""
+    n = draw(st.integers(1, 8))
+    if draw(st.booleans()):
+        return draw(arrays(np.uint8, (draw(st.integers(1, 40)), n), elements=st.integers(0, 1)))
+    seeded = rng(draw(st.integers(0, 2**32 - 1)))
+    rows, blocks = draw(st.integers(1, 1000)), draw(st.integers(1, 4))
+    x = (seeded.random((rows, n)) < seeded.random(n)).astype(np.uint8)
+    block = seeded.integers(blocks, size=n)
+    common, kept = seeded.integers(0, 2, (rows, blocks), dtype=np.uint8), seeded.random((rows, blocks)) < 0.7
+    x = np.where(kept[:, block], common[:, block], x)
+    if n > 2 and draw(st.booleans()):
+        x[:, 0], x[:, 1] = 1 - x[:, 2], draw(st.integers(0, 1))
+    return np.ascontiguousarray(x)
+
+
+def slow_length(x: np.ndarray, groups: list[list[int]]) -> float:
+    """Combined complexity, from its definition."""
+    rows = len(x)
+    terms = []
+    for group in groups:
+        counts = Counter(map(tuple, x[:, group].tolist()))
+        terms.append(math.log2(rows + 1) * (2 ** len(group) - 1))
+        terms.extend(-c * math.log2(c / rows) for c in counts.values())
+    return math.fsum(terms)
+
+
+def slow_merges(x: np.ndarray, max_group: int) -> tuple[list[tuple[int, int]], list[float], list[list[int]]]:
+    """Try every merge by computing the whole length anew; round gains to the grid; take the first of the best."""
+    groups = [[i] for i in range(x.shape[1])]
+    merges, gains = [], []
+    while True:
+        now = slow_length(x, groups)
+        best = (0.0, -1, -1)
+        for i in range(len(groups)):
+            for j in range(i + 1, len(groups)):
+                if len(groups[i]) + len(groups[j]) > max_group:
+                    continue
+                rest = [group for k, group in enumerate(groups) if k not in (i, j)]
+                gain = round((now - slow_length(x, [*rest, groups[i] + groups[j]])) * GRID) / GRID
+                if gain > best[0]:
+                    best = (gain, i, j)
+        gain, i, j = best
+        if i < 0:
+            return merges, gains, groups
+        merges.append((groups[i][0], groups[j][0]))
+        gains.append(gain)
+        groups[i] = sorted(groups[i] + groups.pop(j))
+
+
+def fast_merges(x: np.ndarray, max_group: int) -> tuple[list[tuple[int, int]], list[float], np.ndarray, float]:
+    n = x.shape[1]
+    group, merges, gains = np.empty(n, dtype=np.int64), np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    done, length = kernel.merge_groups(x, pair_counts(x), count_logs(len(x)), max_group, group, merges, gains)
+    return [(a, b) for a, b in merges[:done].tolist()], gains[:done].tolist(), group, length
+
+
+def groups_of(fitted: MarginalProduct) -> list[list[int]]:
+    return [np.flatnonzero(fitted.group == g).tolist() for g in range(fitted.group.max() + 1)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(populations(), st.sampled_from([8, 8, 1, 2, 3]))
+def test_merges_are_those_of_brute_force(x: np.ndarray, max_group: int) -> None:
+    merges, gains, group, length = fast_merges(x, max_group)
+    slow, slow_gains, groups = slow_merges(x, max_group)
+    assert merges == slow
+    assert gains == pytest.approx(slow_gains, abs=2 / GRID)
+    assert [np.flatnonzero(group == name).tolist() for name in sorted(set(group.tolist()))] == groups
+    assert length == pytest.approx(slow_length(x, groups), abs=1e-6)
+    assert length + sum(gains) == pytest.approx(slow_length(x, [[i] for i in range(x.shape[1])]), abs=1e-4)
+
+
+@settings(max_examples=100, deadline=None)
+@given(populations(), st.sampled_from([None, 1, 2, 3]))
+def test_the_model_reports_its_groups_and_length(x: np.ndarray, max_group: int | None) -> None:
+    fitted = ECGA(max_group=max_group).fit(x, rng=rng())
+    groups = groups_of(fitted)
+    assert groups == slow_merges(x, max_group or x.shape[1])[2]
+    assert fitted.info["groups"] == len(groups)
+    assert fitted.info["largest_group"] == max(map(len, groups)) <= (max_group or x.shape[1])
+    assert fitted.info["score"] == pytest.approx(slow_length(x, groups), abs=1e-6)
+
+
+def test_equal_gains_are_merged_in_the_order_of_names() -> None:
+    # Columns 1, 3, 4 and 0, 2, 5 are copies and complements with the same frequency: six equal gains at the start.
+    a, b = (rng(seed).permutation(300) < 90 for seed in range(2))
+    x = np.stack([b, a, ~b, ~a, a, ~b], axis=1).astype(np.uint8)
+    assert fast_merges(x, 2)[0][0] == (0, 2)
+    assert fast_merges(x, 6)[0] == slow_merges(x, 6)[0]
+
+
+def test_large_groups_stay_within_their_cells() -> None:
+    # Twelve copies make a group of far more possible than seen configurations; noise makes the numbers grow.
+    seeded = rng(1)
+    for rows in (2, 3, 17, 500, 5000):
+        bit = seeded.integers(0, 2, (rows, 3), dtype=np.uint8)
+        x = np.repeat(bit, 8, axis=1) ^ (seeded.random((rows, 24)) < 0.02)
+        fitted = ECGA().fit(x, rng=rng())
+        assert fitted.info["score"] == pytest.approx(slow_length(x, groups_of(fitted)), rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [4, 5])
+def test_the_blocks_of_a_half_converged_trap_are_found(k: int) -> None:
+    seeded = rng(k)
+    blocks, rows = 100 // k, 4000
+    kind = seeded.random((rows, blocks))
+    x = seeded.integers(0, 2, (rows, blocks, k), dtype=np.uint8)
+    x[kind < 0.7] = 0
+    x[kind < 0.4] = 1
+    place = seeded.permutation(100)
+    fitted = ECGA().fit(np.ascontiguousarray(x.reshape(rows, 100)[:, place]), rng=rng())
+    found = {frozenset((place[group] // k).tolist()) for group in groups_of(fitted)}
+    assert found == {frozenset([block]) for block in range(blocks)}
+    assert fitted.info["groups"] == blocks
+    assert fitted.info["largest_group"] == k
+
+
+@settings(max_examples=100, deadline=None)
+@given(populations(), st.integers(0, 30), st.integers(0, 99))
+def test_samples_agree_with_their_slow_twin(x: np.ndarray, rows: int, seed: int) -> None:
+    fitted = ECGA().fit(x, rng=rng())
+    groups = groups_of(fitted)
+    donors = rng(seed).integers(len(x), size=(rows, len(groups)))
+    sample = fitted.sample(rows, rng=rng(seed))
+    for r in range(rows):
+        for g, group in enumerate(groups):
+            assert (sample[r, group] == x[donors[r, g], group]).all()
+
+
+@pytest.mark.parametrize(("rows", "n"), [(1, 1), (1, 7), (5, 1), (6, 7)])
+def test_equal_parents_give_equal_samples(rows: int, n: int) -> None:
+    row = rng(n).integers(0, 2, n, dtype=np.uint8)
+    fitted = ECGA().fit(np.tile(row, (rows, 1)), rng=rng())
+    assert fitted.info == {"groups": n, "largest_group": 1, "score": pytest.approx(n * math.log2(rows + 1))}
+    assert (fitted.sample(50, rng=rng()) == row).all()
+
+
+def test_constant_columns_stay_single() -> None:
+    x = np.repeat(rng(5).integers(0, 2, (200, 1), dtype=np.uint8), 6, axis=1)
+    x[:, 2], x[:, 4] = 0, 1
+    fitted = ECGA().fit(x, rng=rng())
+    sample = fitted.sample(500, rng=rng())
+    assert groups_of(fitted) == [[0, 1, 3, 5], [2], [4]]
+    assert not sample[:, 2].any()
+    assert sample[:, 4].all()
+    assert (sample[:, [0]] == sample[:, [1, 3, 5]]).all()
+
+
+def test_samples_are_bits_of_the_seed_alone() -> None:
+    x = np.asfortranarray(rng(6).integers(0, 2, (100, 9), dtype=np.uint8))
+    before = x.copy()
+    fitted = ECGA().fit(x, rng=rng(1))
+    x[:50] ^= 1  # The caller may go on with its rows.
+    sample = fitted.sample(64, rng=rng(2))
+    assert (sample == ECGA().fit(before.copy(order="C"), rng=rng(3)).sample(64, rng=rng(2))).all()
+    assert (sample != fitted.sample(64, rng=rng(4))).any()
+    assert sample.shape == (64, 9)
+    assert sample.dtype == np.uint8
+    assert sample.flags.c_contiguous
+    assert sample.max() == 1
+
+
+@pytest.mark.parametrize("max_group", [0, -3])
+def test_a_wrong_bound_is_refused(max_group: int) -> None:
+    with pytest.raises(ValueError, match=rf"expected max_group of at least 1, got max_group={max_group}"):
+        ECGA(max_group=max_group)
+
+
+def test_no_parents_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"expected at least one parent to learn from, got x\.shape=\(0, 3\)"):
+        ECGA().fit(np.empty((0, 3), dtype=np.uint8), rng=rng())

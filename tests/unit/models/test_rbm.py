@@ -1,0 +1,236 @@
+"""The Boltzmann machine as a model, and the schedule of its training."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from daedal.models.rbm import RBM, FittedRBM
+from daedal.models.rbm_schedule import Schedule, Thresholds
+
+
+def blocks(rows: int, count: int, size: int, seed: int) -> np.ndarray:
+    """Rows of blocks, each all 0 or all 1."""
+    return np.repeat(np.random.default_rng(seed).integers(0, 2, (rows, count), dtype=np.uint8), size, axis=1)
+
+
+def fit_and_sample(x: np.ndarray, rows: int, model: RBM | None = None, seed: int = 0) -> tuple[FittedRBM, np.ndarray]:
+    rng = np.random.Generator(np.random.SFC64(seed))
+    fitted = (model or RBM()).fit(x, rng=rng)
+    return fitted, fitted.sample(rows, rng=rng)
+
+
+def assert_sound(fitted: FittedRBM, drawn: np.ndarray, rows: int, n: int) -> None:
+    assert drawn.shape == (rows, n)
+    assert drawn.dtype == np.uint8
+    assert drawn.flags.c_contiguous
+    assert set(np.unique(drawn)) <= {0, 1}
+    assert all(np.isfinite(array).all() for array in fitted.theta)
+    assert all(np.isfinite(value) for value in fitted.info.values())
+
+
+@pytest.mark.parametrize(("rows", "min_gain"), [(500, 0.05), (800, 0.01), (2000, 0.01)])
+def test_blocks_are_learned_and_sampled_intact(rows: int, min_gain: float) -> None:
+    """Of few rows the error is so noisy that a gain of 1 % may be none, and end training: hence the min_gain."""
+    x = blocks(rows, 4, 4, 0)
+    fitted, drawn = fit_and_sample(x, 1000, RBM(min_gain=min_gain))
+    assert_sound(fitted, drawn, 1000, 16)
+    intact = np.ptp(drawn.reshape(1000, 4, 4), axis=2) == 0
+    assert intact.mean() > 0.85  # independent bits: 1/8
+    values = drawn[:, ::4] @ (1 << np.arange(4))
+    assert len(np.unique(values)) == 16, "every combination of blocks is found"
+    start = x[np.resize(np.arange(rows), 1000)]
+    assert (drawn != start).mean() > 0.1, "the chains leave the parents"
+
+
+def test_independent_bits_keep_their_frequencies() -> None:
+    rng = np.random.default_rng(3)
+    frequency = np.array([0.1, 0.3, 0.5, 0.9, 0.0, 1.0])
+    x = (rng.random((2000, 6)) < frequency).astype(np.uint8)
+    _, drawn = fit_and_sample(x, 20_000)
+    np.testing.assert_allclose(drawn.mean(axis=0), frequency, atol=0.06)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 64, 300])
+@pytest.mark.parametrize("n", [1, 2, 3, 17])
+def test_small_shapes(rows: int, n: int) -> None:
+    x = np.random.default_rng(rows).integers(0, 2, (rows, n), dtype=np.uint8)
+    model = RBM(max_epochs=40)
+    fitted, drawn = fit_and_sample(x, 2 * rows + 1, model)
+    assert_sound(fitted, drawn, 2 * rows + 1, n)
+    assert fitted.m == max(n // 2, 1)
+    assert fitted.sample(0, rng=np.random.default_rng(0)).shape == (0, n)
+
+
+def test_rows_that_are_all_equal_come_out_nearly_unchanged() -> None:
+    row = np.random.default_rng(5).integers(0, 2, 20, dtype=np.uint8)
+    fitted, drawn = fit_and_sample(np.tile(row, (400, 1)), 1000)
+    assert_sound(fitted, drawn, 1000, 20)
+    assert (drawn != row).mean() == pytest.approx(0.005, abs=0.003)  # no bit is ever certain
+
+
+def test_constant_columns_and_duplicates_beside_structure() -> None:
+    x = np.hstack(
+        [np.repeat(blocks(100, 3, 4, 6), 8, axis=0), np.zeros((800, 3), np.uint8), np.ones((800, 3), np.uint8)]
+    )
+    fitted, drawn = fit_and_sample(x, 1000)
+    assert_sound(fitted, drawn, 1000, 18)
+    assert drawn[:, 12:15].mean() < 0.05
+    assert drawn[:, 15:].mean() > 0.95
+
+
+def test_the_same_stream_gives_the_same_machine_and_rows() -> None:
+    x = blocks(200, 3, 4, 7)
+    (one, drawn), (two, again), (_, other) = (fit_and_sample(x, 50, seed=seed) for seed in (1, 1, 2))
+    for a, b in zip(one.theta, two.theta, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert one.info == two.info
+    np.testing.assert_array_equal(drawn, again)
+    assert (drawn != other).any()
+
+
+def test_a_fit_leaves_its_rows_alone_and_keeps_its_own() -> None:
+    x = blocks(100, 2, 3, 8)
+    before = x.copy()
+    fitted = RBM(max_epochs=4).fit(x, rng=np.random.Generator(np.random.SFC64(0)))
+    np.testing.assert_array_equal(x, before)
+    x[...] = 0
+    np.testing.assert_array_equal(fitted.parents[:, :6], before)
+    assert not fitted.theta.mean.any()
+
+
+def test_each_parent_starts_equally_many_chains() -> None:
+    """Of a machine that copies its rows, the samples are the parents."""
+    x = np.eye(8, dtype=np.uint8)[:5]
+    fitted = RBM(max_epochs=1).fit(x, rng=np.random.Generator(np.random.SFC64(0)))
+    theta = fitted.theta
+    theta.weights[...] = 0
+    theta.weights[np.arange(4), np.arange(4)] = 60
+    theta.weights_t[...] = theta.weights.T
+    theta.hidden_bias[:4] = theta.visible_bias[:8] = -30
+    drawn = fitted.sample(15, rng=np.random.default_rng(0))
+    assert drawn[:, :4].sum(axis=0).tolist() == [3, 3, 3, 3]
+
+
+def test_training_tells_of_itself() -> None:
+    fitted, _ = fit_and_sample(blocks(300, 3, 4, 9), 1)
+    assert fitted.info["epochs"] % 2 == 0
+    assert 0 < fitted.info["epochs"] <= 1000
+    assert 0 <= fitted.info["error"] < 0.3
+    short, _ = fit_and_sample(blocks(300, 3, 4, 9), 1, RBM(max_epochs=3))
+    assert short.info["epochs"] == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "batch"), [(1, 1), (3, 1), (40, 10), (799, 199), (800, 66), (1000, 62), (2000, 64), (6400, 64)]
+)
+def test_batches_are_about_64_rows_and_few_rows_are_four(rows: int, batch: int) -> None:
+    assert RBM().batch_rows(rows) == batch
+
+
+def test_one_batch_where_it_is_larger_than_all_rows() -> None:
+    assert RBM(batch_size=5000).batch_rows(1000) == 1000
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"hidden": 0},
+        {"hidden": -3},
+        {"cd_steps": 0},
+        {"gibbs_steps": 0},
+        {"batch_size": 0},
+        {"check_every": 0},
+        {"max_epochs": 0},
+        {"learning_rate": -0.1},
+        {"learning_rate": float("nan")},
+        {"bias_factor": float("inf")},
+        {"init_scale": -1.0},
+        {"momentum": 1.0},
+        {"late_momentum": -0.1},
+        {"smoothing": 1.0},
+        {"stop_below": 1.5},
+        {"rate_below": -0.1},
+        {"rise": -0.01},
+        {"min_epochs": -1},
+    ],
+)
+def test_bad_hyperparameters_are_refused(bad: dict[str, float]) -> None:
+    (name,) = bad
+    with pytest.raises(ValueError, match=f"expected {name} .*got {name}="):
+        RBM(**bad)  # type: ignore[arg-type]
+
+
+def test_hidden_units_and_steps_can_be_set() -> None:
+    fitted, drawn = fit_and_sample(blocks(50, 2, 3, 1), 5, RBM(hidden=9, cd_steps=1, gibbs_steps=2, max_epochs=4))
+    assert fitted.m == 9
+    assert_sound(fitted, drawn, 5, 6)
+
+
+# The schedule
+
+
+def schedule_of(errors: list[float], *, epoch: int = 0, updates: int = 0, **changed: float) -> Schedule:
+    schedule = Schedule(dataclasses.replace(Thresholds(smoothing=0.0), **changed))  # type: ignore[arg-type]
+    for error in errors:
+        schedule.add(error, epoch=epoch, updates=updates)
+    return schedule
+
+
+def test_defaults_of_model_and_schedule_are_the_same() -> None:
+    model, thresholds = RBM(), Thresholds()
+    for field in dataclasses.fields(Thresholds):
+        assert getattr(model, field.name) == getattr(thresholds, field.name)
+
+
+def test_errors_are_smoothed() -> None:
+    schedule = schedule_of([1.0, 0.5, 0.5], smoothing=0.6)
+    assert schedule.smoothed == pytest.approx([1.0, 0.8, 0.68])
+
+
+def test_r_is_the_gain_of_the_last_quarter_over_all_gain() -> None:
+    falling = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]
+    assert schedule_of(falling).late_gain() == pytest.approx(2 / 8)
+    assert schedule_of(falling[:4]).late_gain() == 1.0, "too early to tell"
+    assert schedule_of([1.0, 0.5, 0.4, 0.3, 0.4]).late_gain() == 0.0, "a rise is no gain"
+    assert schedule_of([1.0, 1.1, 1.2, 1.3, 1.2]).late_gain() == 0.0, "no gain at all"
+    assert schedule_of([1.0, 1.1, 1.2, 1.3, 0.9]).late_gain() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("end", "late", "halvings", "stop"),
+    [(0.40, False, 0, False), (0.46, True, 0, False), (0.48, True, 1, False), (0.497, True, 1, True)],
+)
+def test_a_low_r_first_raises_momentum_then_halves_the_rate_then_stops(
+    end: float, late: bool, halvings: int, stop: bool
+) -> None:
+    schedule = schedule_of([1.0, 0.9, 0.7, 0.5, end])
+    assert (schedule.late, schedule.halvings, schedule.stop) == (late, halvings, stop)
+
+
+def test_the_rate_is_halved_at_every_low_r_and_the_momentum_stays() -> None:
+    schedule = schedule_of([1.0, 0.9, 0.7, 0.5, 0.48, 0.47, 0.46, 0.3])
+    assert schedule.halvings == 3
+    assert schedule.late_gain() > 0.1
+    assert schedule.late
+    assert not schedule.stop
+
+
+def test_nothing_happens_before_the_error_has_fallen() -> None:
+    schedule = schedule_of([0.5, 0.496, 0.496, 0.496, 0.496, 0.496])
+    assert (schedule.late, schedule.halvings, schedule.stop) == (False, 0, False)
+
+
+def test_a_low_error_is_enough() -> None:
+    assert schedule_of([0.009]).stop
+    assert not schedule_of([0.011]).stop
+
+
+@pytest.mark.parametrize(
+    ("epoch", "updates", "end", "stop"),
+    [(30, 2000, 0.52, True), (30, 2000, 0.509, False), (29, 2000, 0.52, False), (30, 1999, 0.52, False)],
+)
+def test_a_rise_ends_long_training(epoch: int, updates: int, end: float, stop: bool) -> None:
+    assert schedule_of([0.5, 0.5, 0.5, 0.5, end], epoch=epoch, updates=updates).stop is stop
