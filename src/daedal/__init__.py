@@ -3,12 +3,12 @@
 from importlib.metadata import version
 
 from daedal import models, problems
-from daedal.algorithms import Algorithm, Rules, algorithms, register_algorithm
 from daedal.bits import Bits, Fitness
 from daedal.eda import EDA
 from daedal.evaluation import ObjectiveError
 from daedal.optimize import Result, maximize, minimize
 from daedal.optimizer import Best, Generation, Optimizer
+from daedal.presets import Algorithm, Rules, algorithms, register_algorithm
 from daedal.registry import ProblemKind, problem_kinds, register_problem
 from daedal.stopping import Limits, StopReason
 

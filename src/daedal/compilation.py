@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from pathlib import Path
 from typing import Any
 
-
-def is_compiled(kernel: Any) -> bool:
-    """Whether a kernel is in memory, or in Numba's cache on disk, made after the kernel's source."""
-    if kernel.signatures:
-        return True
-    source = Path(inspect.getfile(kernel.py_func))
-    index = Path(kernel.stats.cache_path).glob(f"{source.stem}.{kernel.py_func.__qualname__}-*.nbi")
-    return any(file.stat().st_mtime >= source.stat().st_mtime for file in index)
+from daedal.kernels.cache import is_compiled
 
 
 def announce(kernel: Any) -> None:

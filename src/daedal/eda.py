@@ -7,10 +7,12 @@ from numbers import Integral
 
 import numpy as np
 
-from daedal.bits import Bits, Fitness
+from daedal.bits import Bits, Fitness, as_numbers
 from daedal.memory import check_fits
 from daedal.models.base import Fitted, Info, Model
+from daedal.models.checks import check_one_of
 from daedal.optimizer import Best, Generation
+from daedal.replacement import REPLACEMENTS, Scored
 from daedal.rng import Stream, check_seed, stream
 from daedal.selection import SELECTIONS
 from daedal.stopping import Limits, StopReason
@@ -52,6 +54,8 @@ class EDA:
         What ends the run.
     selection
         "tournament" (of size two, without replacement) or "truncation".
+    replacement
+        "parents" (parents and candidates are the next population) or "rtr" (restricted tournament replacement).
 
     Examples
     --------
@@ -72,23 +76,28 @@ class EDA:
         seed: int | None = None,
         limits: Limits | None = None,
         selection: str = "tournament",
+        replacement: str = "parents",
     ) -> None:
         self.n = _check_count("n", n, 1, "give the number of variables")
+        if not isinstance(model, Model):
+            raise TypeError(f"expected a model, such as daedal.models.DAE(), got model={model!r}")
         self.model = model
-        self.popsize = default_popsize(self.n) if popsize is None else _check_popsize(popsize, self.n)
+        self.popsize = choose_popsize(popsize, self.n)
         self.seed = check_seed(seed)
         self.limits = Limits(max_generations=150, patience=50) if limits is None else limits
-        if selection not in SELECTIONS:
-            raise ValueError(f"expected selection to be one of {', '.join(SELECTIONS)}, got {selection!r}")
+        check_one_of("selection", selection, tuple(SELECTIONS))
+        check_one_of("replacement", replacement, tuple(REPLACEMENTS))
         self.selection = selection
+        self.replacement = replacement
         self.stop: StopReason | None = None
         self.best: Best | None = None
         self.last: Generation | None = None
         self._generation = 0  # of the batch to be asked for next
         self._evaluations = 0
         self._asked: Bits | None = None  # in the model's coding, as all rows inside
-        self._parents: Bits = np.empty((0, self.n), dtype=np.uint8)
-        self._parents_fitness: Fitness = np.empty(0)
+        nothing = (np.empty((0, self.n), dtype=np.uint8), np.empty(0))
+        self._population: Scored = nothing
+        self._parents: Scored = nothing
         self._fitted: Fitted | None = None
 
     def ask(self) -> Bits:
@@ -103,7 +112,7 @@ class EDA:
         """Take the fitness, shape (rows,), of the rows that `ask` gave, in their order."""
         if self._asked is None:
             raise ValueError("expected ask() before tell(): there are no rows whose fitness is awaited")
-        values = np.asarray(fitness, dtype=np.float64)
+        values = as_numbers(fitness)
         if values.shape != (len(self._asked),):
             raise ValueError(f"expected a fitness of shape ({len(self._asked)},), got shape={values.shape}")
         if np.isnan(values).any():
@@ -111,7 +120,8 @@ class EDA:
         rows, self._asked = self._asked, None
         self._evaluations += len(rows)
         improved = self._update_best(rows, values)
-        same = self._select(np.vstack([self._parents, rows]), np.concatenate([self._parents_fitness, values]))
+        self._merge((rows, values))
+        same = self._select()
         self.last = self._record(values)
         assert self.best is not None
         self.stop = self.limits.reached(
@@ -140,7 +150,7 @@ class EDA:
     def _candidates(self) -> Bits:
         """Build the model and sample it (Algorithm 1, lines 4 and 5)."""
         fit_rng = stream(self.seed, Stream.FIT, self._generation)
-        self._fitted = self.model.fit(self._parents, rng=fit_rng, previous=self._fitted)
+        self._fitted = self.model.fit(self._parents[0], rng=fit_rng, previous=self._fitted)
         rows = self._batch_rows(self.popsize - self.popsize // 2)
         return self._fitted.sample(rows, rng=stream(self.seed, Stream.SAMPLE, self._generation))
 
@@ -157,14 +167,23 @@ class EDA:
         )
         return True
 
-    def _select(self, population: Bits, fitness: Fitness) -> bool:
+    def _merge(self, told: Scored) -> None:
+        """Make the next population (Algorithm 1, line 6)."""
+        if self._generation == 0:
+            self._population = told
+            return
+        rng = stream(self.seed, Stream.REPLACE, self._generation)
+        self._population = REPLACEMENTS[self.replacement](self._population, self._parents, told, rng)
+
+    def _select(self) -> bool:
         """Choose the parents (Algorithm 1, line 3), best first; whether they are all the same solution."""
+        population, fitness = self._population
         chosen = SELECTIONS[self.selection](fitness, stream(self.seed, Stream.SELECT, self._generation))
         if len(chosen) == 0:  # a population of one, where the evaluations ran out
             chosen = np.array([0])
         chosen = chosen[np.argsort(-fitness[chosen], kind="stable")]
-        self._parents, self._parents_fitness = population[chosen], fitness[chosen]
-        return bool((self._parents == self._parents[0]).all())
+        self._parents = population[chosen], fitness[chosen]
+        return bool((self._parents[0] == self._parents[0][0]).all())
 
     def _record(self, fitness: Fitness) -> Generation:
         finite = fitness[np.isfinite(fitness)]
@@ -185,7 +204,9 @@ def _check_count(name: str, value: int, least: int, hint: str) -> int:
     return int(value)
 
 
-def _check_popsize(popsize: int, n: int) -> int:
-    popsize = _check_count("popsize", popsize, 2, f"{default_popsize(n)} is the default for n={n}")
+def choose_popsize(popsize: int | None, n: int) -> int:
+    """Give popsize, or the default for n where it is None; refuse what does not fit into memory."""
+    default = default_popsize(n)
+    popsize = default if popsize is None else _check_count("popsize", popsize, 2, f"the default for n={n} is {default}")
     check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
     return popsize

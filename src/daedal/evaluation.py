@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits, Fitness, to_text
+from daedal.bits import Bits, Fitness, as_numbers, to_text
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
 """A function of rows of 0/1, shape (rows, n), that gives one number a row; or of one row, that gives one number."""
@@ -104,24 +104,11 @@ def _numbers(returned: object) -> Fitness:
     if returned is None:
         raise ObjectiveError("expected numbers from the objective, got None; does it return its result?")
     try:
-        values = np.asarray(returned)
+        return as_numbers(returned, source="from the objective")
     except ValueError as error:
-        raise ObjectiveError(f"expected numbers from the objective, got {type(returned).__name__}: {error}") from error
-    if values.dtype == object:
-        try:
-            values = values.astype(np.float64)  # whole numbers too large for int64, fractions, decimals
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ObjectiveError(f"expected numbers from the objective, got {_shown(returned)}") from error
-    if values.dtype.kind not in "fiub":
-        raise ObjectiveError(f"expected numbers from the objective, got {_shown(returned)}")
-    return values.astype(np.float64)
+        raise ObjectiveError(str(error)) from error
 
 
 def _named(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _shown(returned: object) -> str:
-    text = " ".join(repr(returned).split())
-    return f"{type(returned).__name__} {text if len(text) <= 40 else text[:37] + '...'}"

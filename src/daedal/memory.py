@@ -27,7 +27,8 @@ def readable_bytes(count: int) -> str:
     power = max(count.bit_length() - 1, 0) // 10
     if power >= len(_UNITS):
         return f"2^{count.bit_length() - 1} bytes"
-    return f"{count / 1024**power:.3g} {_UNITS[power]}"
+    amount = count / 1024**power
+    return f"{amount:.0f} {_UNITS[power]}" if amount >= 100 else f"{amount:.3g} {_UNITS[power]}"
 
 
 def check_fits(count: int, what: str) -> None:

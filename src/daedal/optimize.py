@@ -11,12 +11,12 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
-from daedal.algorithms import Algorithm, find_algorithm
 from daedal.bits import Bits, to_text
-from daedal.eda import EDA
+from daedal.eda import EDA, choose_popsize
 from daedal.evaluation import Evaluator, Objective
 from daedal.models.base import Model
-from daedal.optimizer import Generation
+from daedal.optimizer import Best, Generation
+from daedal.presets import Algorithm, find_algorithm
 from daedal.problems import Problem, shuffled
 from daedal.progress import LiveTable
 from daedal.registry import find_problem
@@ -228,6 +228,8 @@ def _optimize(
     callback: Callback | None,
 ) -> Result:
     """Maximise sign * objective: make the optimizer, run it, report in the objective's own signs."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"expected a function as callback, got callback={callback!r}")
     task = _task(objective, n, sign=sign, seed=seed, vectorized=vectorized, shuffle=shuffle)
     limits = algorithm.limits(limits)
     goal = limits.target if limits.target is not None else task.optimum  # as the user has it
@@ -239,9 +241,7 @@ def _optimize(
     )
     title = f"{algorithm.name} on {task.name}, popsize {optimizer.popsize}, seed {seed}"
     with LiveTable(title, goal=goal) if progress else nullcontext() as table:
-        history, stop = _loop(optimizer, task.evaluate, sign=sign, table=table, callback=callback)
-    best = optimizer.best
-    assert best is not None
+        history, best, stop = _loop(optimizer, task.evaluate, sign=sign, table=table, callback=callback)
     return Result(
         x=task.restore(best.x),
         fitness=sign * best.fitness,
@@ -263,30 +263,42 @@ def _optimize(
 
 def _loop(
     optimizer: EDA, evaluate: Evaluator, *, sign: int, table: LiveTable | None, callback: Callback | None
-) -> tuple[list[Generation], StopReason]:
-    """Ask and tell until the optimizer, the callback or the user says stop."""
+) -> tuple[list[Generation], Best, StopReason]:
+    """Ask and tell until the optimizer, the callback or the user says stop.
+
+    An interrupt may come anywhere, so the best that is given back is the one of the last whole generation.
+    """
     started = time.process_time()
     history: list[Generation] = []
+    best: Best | None = None
     try:
         while optimizer.stop is None:
             optimizer.tell(evaluate(optimizer.ask()))
             assert optimizer.last is not None
+            assert optimizer.best is not None
             record = dataclasses.replace(
                 optimizer.last,
                 best=sign * optimizer.last.best,
                 mean=sign * optimizer.last.mean,
                 cpu_seconds=time.process_time() - started,
             )
-            history.append(record)
+            history, best = [*history, record], optimizer.best
             if table is not None:
                 table.update(record)
-            if callback is not None and callback(record) is True:
-                return history, optimizer.stop or StopReason.CALLBACK
+            if callback is not None and _is_true(callback(record)):
+                return history, best, optimizer.stop or StopReason.CALLBACK
     except KeyboardInterrupt:
-        if not history:
+        if best is None:
             raise  # nothing was evaluated yet
-        return history, StopReason.INTERRUPTED
-    return history, optimizer.stop
+        return history, best, StopReason.INTERRUPTED
+    assert best is not None
+    assert optimizer.stop is not None
+    return history, best, optimizer.stop
+
+
+def _is_true(answer: object) -> bool:
+    """Whether the answer is True itself, or NumPy's; anything else that is not empty does not count."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 def _task(
@@ -296,14 +308,15 @@ def _task(
     if isinstance(objective, str):
         problem = find_problem(objective)
         _check_n(n, problem.n)
+        choose_popsize(None, problem.n)  # refuses an n that no memory holds, before its order is drawn
         if not shuffle:
             return _problem_task(problem, objective, sign=sign, restore=_unchanged)
         mixed = shuffled(problem, rng=stream(seed, Stream.SHUFFLE))
         return _problem_task(mixed, objective, sign=sign, restore=mixed.restore)
-    if _is_problem(objective):
+    if not isinstance(objective, type) and _is_problem(objective):
         _check_n(n, objective.n)
         return _problem_task(objective, repr(objective), sign=sign, restore=_unchanged)
-    if not callable(objective):
+    if not callable(objective) or isinstance(objective, type):
         raise TypeError(
             f"expected a function, a problem or its name as objective, got {type(objective).__name__}: {objective!r}"
         )

@@ -10,10 +10,8 @@ from typing import Literal
 from daedal.eda import EDA
 from daedal.models import DAE, PBIL, UMDA
 from daedal.models.base import Model
-from daedal.settings import Parameter, Setting, coerce, current, parameters, unknown
+from daedal.settings import Parameter, Setting, check_types, coerce, current, parameters, unknown
 from daedal.stopping import Limits
-
-SelectionName = Literal["tournament", "truncation"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,12 +22,16 @@ class Rules:
     ----------
     selection
         Which solutions become parents: "tournament" or "truncation".
+    replacement
+        How candidates enter the population: "parents" (beside the parents) or "rtr" (restricted tournament replacement,
+        which keeps different solutions side by side).
     """
 
-    selection: SelectionName = "tournament"
+    selection: Literal["tournament", "truncation"] = "tournament"
+    replacement: Literal["parents", "rtr"] = "parents"
 
     def __post_init__(self) -> None:
-        coerce("the population rules", {"selection": self.selection}, parameters(Rules))
+        check_types(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +88,15 @@ class Algorithm:
 
     def optimizer(self, *, n: int, popsize: int | None, seed: int | None, limits: Limits) -> EDA:
         """Make the optimizer."""
-        return EDA(n=n, model=self.model, popsize=popsize, seed=seed, limits=limits, selection=self.rules.selection)
+        return EDA(
+            n=n,
+            model=self.model,
+            popsize=popsize,
+            seed=seed,
+            limits=limits,
+            selection=self.rules.selection,
+            replacement=self.rules.replacement,
+        )
 
 
 _ALGORITHMS: dict[str, Algorithm] = {}
@@ -115,8 +125,10 @@ def find_algorithm(name: str | Algorithm | Model) -> Algorithm:
     if isinstance(name, Model):
         default = _ALGORITHMS["dae"]
         return dataclasses.replace(default, name=type(name).__name__, summary="", model=name)
+    if not isinstance(name, str):
+        raise TypeError(f"expected the name of an algorithm, or a model, such as 'dae', got algorithm={name!r}")
     if name not in _ALGORITHMS:
-        raise ValueError(unknown("algorithm", str(name), _ALGORITHMS))
+        raise ValueError(unknown("algorithm", name, _ALGORITHMS))
     return _ALGORITHMS[name]
 
 

@@ -19,6 +19,7 @@ class Stream(IntEnum):
     FIT = 3
     SAMPLE = 4
     SHUFFLE = 5
+    REPLACE = 6
 
 
 def stream(seed: int, purpose: Stream, generation: int = 0) -> np.random.Generator:

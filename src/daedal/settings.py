@@ -67,6 +67,11 @@ def coerce(owner: str, values: Mapping[str, Setting], known: Mapping[str, Parame
     return {name: _coerce(owner, known[name], value) for name, value in values.items()}
 
 
+def check_types(instance: Any) -> None:
+    """Refuse a dataclass instance with a value that its annotation does not allow."""
+    coerce(type(instance).__name__, current(instance), parameters(type(instance)))
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Write the error for a name that does not exist: the nearest one, and all there are.
 
@@ -120,7 +125,9 @@ def _as(hint: Any, value: Setting) -> tuple[bool, Setting]:
         return isinstance(value, bool), value
     if hint is int or hint is float:
         return _as_number(hint, value)
-    return isinstance(value, str), value
+    if hint is str:
+        return isinstance(value, str), value
+    return not isinstance(value, str), value  # a type of the model's own, which is its own business
 
 
 def _as_number(hint: type[int] | type[float], value: Setting) -> tuple[bool, Setting]:

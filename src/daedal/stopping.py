@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from numbers import Integral
+from numbers import Integral, Real
 
 TOLERANCE = 1e-6
 """A target counts as reached from this far below it on: tables of real numbers do not add up to the last digit."""
@@ -80,8 +80,8 @@ class Limits:
             whole = isinstance(value, Integral) and not isinstance(value, bool)
             if value is not None and not (whole and value >= least):
                 raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}")
-        if self.target is not None and math.isnan(self.target):
-            raise ValueError("expected target to be a number, got target=nan")
+        if self.target is not None and (not isinstance(self.target, Real) or math.isnan(self.target)):
+            raise ValueError(f"expected target to be a number, got target={self.target!r}")
 
     def reached(self, *, generation: int, since_best: int, evaluations: int, best: float) -> StopReason | None:
         """Give the limit that a run has reached, if any; the target comes first."""

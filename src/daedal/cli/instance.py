@@ -10,7 +10,7 @@ from rich.console import Console
 
 from daedal.problems import NK, write_nk
 
-app = typer.Typer(no_args_is_help=True, help="Write a problem instance to a file.")
+app = typer.Typer(help="Write a problem instance to a file.")
 
 
 @app.callback()

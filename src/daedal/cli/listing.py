@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from daedal.algorithms import algorithms
+from daedal.presets import algorithms
 from daedal.registry import problem_kinds
 from daedal.settings import REQUIRED, Parameter
 

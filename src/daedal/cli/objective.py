@@ -27,15 +27,16 @@ def load_objective(spec: str, n: int | None) -> Objective | str:
 
 
 def _load(path: Path) -> object:
-    """Run a Python file as a module, with its own folder on the path as `python file.py` has it."""
+    """Run a Python file as a module, with its own folder at the end of the path."""
     if not path.is_file():
         raise ValueError(f"expected a Python file at {path}, found none")
-    specification = importlib.util.spec_from_file_location(path.stem, path)
+    name = f"daedal_objective_{path.stem}"  # a file may well be called random.py
+    specification = importlib.util.spec_from_file_location(name, path)
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    sys.path.insert(0, str(path.parent.resolve()))
-    sys.modules[path.stem] = module  # so that what the file defines can find its own module
+    sys.path.append(str(path.parent.resolve()))
+    sys.modules[name] = module  # so that what the file defines can find its own module
     try:
         specification.loader.exec_module(module)
     except Exception as error:

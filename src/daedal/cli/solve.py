@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 import daedal
 from daedal.bits import to_text
 from daedal.cli.objective import load_objective
 from daedal.optimize import Result
+from daedal.presets import find_algorithm
 from daedal.stopping import StopReason
 
 INTERRUPTED = 130
@@ -42,11 +42,12 @@ def solve(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
 ) -> None:
     """Look for the best bits of a problem."""
+    chosen = find_algorithm(algorithm).with_settings(pairs(settings or []))
     optimise = daedal.minimize if minimize else daedal.maximize
     result = optimise(
         load_objective(problem, n),
         n,
-        algorithm=algorithm,
+        algorithm=chosen,
         popsize=popsize,
         seed=seed,
         max_evaluations=max_evaluations,
@@ -56,7 +57,6 @@ def solve(
         vectorized=not by_row,
         shuffle=shuffle,
         progress=True,
-        **cast("dict[str, Any]", _pairs(settings or [])),
     )
     if as_json:
         print(json.dumps(_report(problem, result), allow_nan=False))
@@ -66,14 +66,15 @@ def solve(
         sys.exit(INTERRUPTED)
 
 
-def _pairs(words: list[str]) -> dict[str, str]:
-    pairs = {}
+def pairs(words: list[str]) -> dict[str, str]:
+    """Read the words of `--set`."""
+    found = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not (key and equals and value):
             raise ValueError(f"expected --set key=value, as in --set corruption=0.05, got {word!r}")
-        pairs[key.strip().replace("-", "_")] = value.strip()
-    return pairs
+        found[key.strip().replace("-", "_")] = value.strip()
+    return found
 
 
 def _report(problem: str, result: Result) -> dict[str, object]:
@@ -106,13 +107,9 @@ def show(result: Result, console: Console) -> None:
     """Write the result for eyes."""
     words = {True: "[bold green]solved[/]", False: "[bold yellow]not solved[/]", None: "[bold]done[/]"}
     known = "" if result.optimum is None else f" of {result.optimum:g}"
-    table = Table.grid(padding=(0, 2))
-    table.add_row(words[result.success], f"fitness [bold]{result.fitness:.10g}[/]{known}")
-    table.add_row("x", to_text(result.x))
-    table.add_row("effort", _effort(result))
-    table.add_row("stop", result.stop.message)
-    console.print()
-    console.print(table)
+    console.print(f"\n{words[result.success]}, fitness [bold]{result.fitness:.10g}[/]{known}", soft_wrap=True)
+    for name, text in (("x", to_text(result.x)), ("effort", _effort(result)), ("stop", result.stop.message)):
+        console.print(f"{name:<8}{text}", markup=False, soft_wrap=True)
 
 
 def _effort(result: Result) -> str:

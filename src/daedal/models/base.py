@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from daedal.bits import Bits
+from daedal.settings import check_types
 
 Info: TypeAlias = Mapping[str, float]
 """What a fit has to tell the user, by name: epochs, error, edges."""
@@ -32,9 +33,19 @@ class Fitted(ABC):
         """Draw new rows, shape (rows, n)."""
 
 
+def check_parents(x: Bits) -> tuple[int, int]:
+    """Give the shape of the rows to fit, (rows, n); refuse none at all."""
+    if x.ndim != 2 or 0 in x.shape:
+        raise ValueError(f"expected parents of shape (rows, n), at least one row and one variable, got shape={x.shape}")
+    return x.shape[0], x.shape[1]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Model(ABC):
     """Hyperparameters of a probability model of bit strings; no state."""
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     @abstractmethod
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:

@@ -26,7 +26,7 @@ def late_gain(errors: Sequence[float]) -> float | None:
 
     Examples
     --------
-    >>> late_gain([9.0, 5.0, 3.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
+    >>> late_gain([8.0, 4.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
     0.0
     """
     half = half_width(len(errors))

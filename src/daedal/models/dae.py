@@ -14,12 +14,14 @@ from daedal.compilation import announce
 from daedal.kernels import dae as kernels
 from daedal.kernels.products import padded
 from daedal.kernels.tiles import LANES
-from daedal.models.base import Fitted, Model
-from daedal.models.checks import check_at_least, check_between, check_one_of
+from daedal.memory import check_fits
+from daedal.models.base import Fitted, Model, check_parents
+from daedal.models.checks import check_at_least, check_between
 from daedal.models.convergence import TrainingErrors
 from daedal.rng import words16, words32
 from daedal.threads import one_blas_thread
 
+_WEIGHT_COPIES = 6  # encoder, decoder, gradients, scratch, and the best so far
 _SAMPLED_AT_A_TIME = 512
 _NOISE_AT_A_TIME = 2**22  # words, 8 MB: enough epochs to hide the call, few enough to stay small
 
@@ -125,9 +127,9 @@ class DAE(Model):
     sampling_steps: int = 10
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.hidden is not None:
             check_at_least("hidden", self.hidden, 1)
-        check_one_of("error", self.error, ("cross-entropy", "squared"))
         check_between("corruption", self.corruption, 0.0, 1.0)
         check_between("momentum", self.momentum, 0.0, 0.999)
         check_between("validation", self.validation, 0.0, 0.9)
@@ -166,8 +168,9 @@ class DAE(Model):
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedDAE:
         """Train from scratch on x, shape (rows, n)."""
         announce(kernels.train)
-        rows, n = x.shape
+        rows, n = check_parents(x)
         m = n if self.hidden is None else self.hidden
+        check_fits(_WEIGHT_COPIES * 4 * padded(n) * padded(m), f"an autoencoder of n={n} and hidden={m}")
         data = np.zeros((rows, padded(n)), dtype=np.uint8)
         data[:, :n] = x[rng.permutation(rows)]
         held_out = min(int(self.validation * rows), 500)
@@ -201,6 +204,11 @@ class DAE(Model):
             updates = epoch * (len(data) // batch)
             if epoch >= self.min_epochs and updates >= self.min_updates and errors.converged():
                 break
+        if not np.isfinite(best.encoder).all():
+            raise ValueError(
+                f"the training of the autoencoder diverged with learning_rate={self.learning_rate:g}, "
+                f"momentum={self.momentum:g}, weight_decay={self.weight_decay:g}; try a smaller learning_rate"
+            )
         info = {"epochs": float(epoch), "error": float(best_error)}
         if errors.validation:
             info["validation_error"] = min(errors.validation)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.bits import Bits
-from daedal.models.base import Fitted, Model
+from daedal.models.base import Fitted, Model, check_parents
 from daedal.models.checks import check_at_least, check_between
 from daedal.models.univariate import Marginals
 
@@ -35,11 +35,13 @@ class PBIL(Model):
     best: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_between("learning_rate", self.learning_rate, 0.0, 1.0)
         check_at_least("best", self.best, 1)
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Marginals:
         """Move the probabilities towards the mean of the first rows of x, shape (rows, n)."""
+        check_parents(x)
         before = previous.probabilities if isinstance(previous, Marginals) else np.full(x.shape[1], 0.5)
         towards = x[: self.best].mean(axis=0)
         return Marginals(probabilities=before + self.learning_rate * (towards - before))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.bits import Bits
-from daedal.models.base import Fitted, Model
+from daedal.models.base import Fitted, Model, check_parents
 from daedal.models.univariate import Marginals
 
 
@@ -25,4 +25,5 @@ class UMDA(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Marginals:
         """Count ones in x, shape (rows, n)."""
+        check_parents(x)
         return Marginals(probabilities=x.mean(axis=0))

@@ -1,0 +1,240 @@
+"""What every registered model must do. A new one is in by being registered."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import daedal
+from daedal.bits import Bits
+from daedal.models.base import Fitted, Model
+from daedal.presets import _ALGORITHMS, Algorithm, algorithms, register_algorithm
+
+
+def model_cases() -> dict[str, Model]:
+    """Give the models under contract: those of all registered algorithms."""
+    return {name: algorithm.model for name, algorithm in algorithms().items()}
+
+
+def parents(rows: int = 60, n: int = 12, seed: int = 0) -> Bits:
+    """Blocks of three equal bits, some of them disturbed: something to learn."""
+    rng = np.random.default_rng(seed)
+    x = np.repeat(rng.integers(0, 2, (rows, -(-n // 3)), dtype=np.uint8), 3, axis=1)[:, :n]
+    return np.ascontiguousarray(x ^ (rng.random(x.shape) < 0.05).astype(np.uint8))
+
+
+def fit(model: Model, x: Bits, seed: int = 1, previous: Fitted | None = None) -> Fitted:
+    return model.fit(x, rng=np.random.default_rng(seed), previous=previous)
+
+
+def sample(fitted: Fitted, rows: int = 40, seed: int = 2) -> Bits:
+    return fitted.sample(rows, rng=np.random.default_rng(seed))
+
+
+def check_rows(rows: Bits, count: int, n: int) -> None:
+    assert isinstance(rows, np.ndarray)
+    assert rows.shape == (count, n)
+    assert rows.dtype == np.uint8
+    assert rows.flags.c_contiguous
+    assert rows.max() <= 1
+
+
+def digest(model: Model) -> str:
+    """Fit and sample through two generations; give a fingerprint of every bit drawn."""
+    first = fit(model, parents())
+    rows = sample(first)
+    again = sample(fit(model, rows, seed=3, previous=first), seed=4)
+    return hashlib.sha256(rows.tobytes() + again.tobytes()).hexdigest()
+
+
+# The contract
+
+
+def samples_are_rows_of_bits(model: Model) -> None:
+    fitted = fit(model, parents())
+    assert isinstance(fitted, Fitted)
+    for count in (1, 2, 40, 600):
+        check_rows(sample(fitted, count), count, 12)
+
+
+def same_streams_give_the_same_rows(model: Model) -> None:
+    assert np.array_equal(sample(fit(model, parents())), sample(fit(model, parents())))
+
+
+def another_stream_gives_other_rows(model: Model) -> None:
+    fitted = fit(model, parents())
+    assert not np.array_equal(sample(fitted, seed=2), sample(fitted, seed=3))
+
+
+def sampling_changes_nothing(model: Model) -> None:
+    fitted = fit(model, parents())
+    before = sample(fitted)
+    sample(fitted, 7, seed=9)
+    before_was = before.copy()
+    assert np.array_equal(sample(fitted), before)
+    assert np.array_equal(before, before_was)  # rows given out are the caller's own
+
+
+def fitting_leaves_its_input_alone(model: Model) -> None:
+    x = parents()
+    kept = x.copy()
+    fitted = fit(model, x)
+    assert np.array_equal(x, kept)
+    expected = sample(fitted)
+    x ^= 1  # and the fit does not look at it later
+    assert np.array_equal(sample(fitted), expected)
+
+
+def fitting_leaves_the_previous_fit_alone(model: Model) -> None:
+    first = fit(model, parents())
+    expected = sample(first)
+    following = fit(model, parents(seed=5), previous=first)
+    sample(following)
+    assert np.array_equal(sample(first), expected)
+
+
+def constant_columns_are_fine(model: Model) -> None:
+    for constant in (0, 1):
+        x = parents()
+        x[:, [0, 5, 11]] = constant
+        check_rows(sample(fit(model, x)), 40, 12)
+        check_rows(sample(fit(model, np.full((30, 12), constant, dtype=np.uint8))), 40, 12)
+
+
+def duplicate_rows_are_fine(model: Model) -> None:
+    check_rows(sample(fit(model, np.repeat(parents(rows=2), 20, axis=0))), 40, 12)
+
+
+def few_parents_are_fine(model: Model) -> None:
+    for rows in (1, 2, 3, 7):
+        check_rows(sample(fit(model, parents(rows=rows))), 40, 12)
+
+
+def few_variables_are_fine(model: Model) -> None:
+    for n in (1, 2, 3):
+        for rows in (1, 50):
+            check_rows(sample(fit(model, parents(rows=rows, n=n))), 40, n)
+
+
+def more_variables_than_parents_are_fine(model: Model) -> None:
+    check_rows(sample(fit(model, parents(rows=10, n=70))), 40, 70)
+
+
+def info_is_numbers_by_name(model: Model) -> None:
+    info = fit(model, parents()).info
+    assert all(isinstance(name, str) for name in info)
+    assert all(isinstance(number, float | int) and math.isfinite(number) for number in info.values())
+    json.dumps(dict(info), allow_nan=False)
+
+
+def hyperparameters_are_frozen_and_can_be_printed(model: Model) -> None:
+    assert dataclasses.replace(model) == model
+    assert hash(dataclasses.replace(model)) == hash(model)
+    json.dumps(dataclasses.asdict(model), allow_nan=False)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.anything = 1  # type: ignore[attr-defined]
+
+
+def nothing_is_drawn_from_the_global_generator(model: Model) -> None:
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002  to see that nobody uses it
+    sample(fit(model, parents()))
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+
+
+def runs_in_the_loop(model: Model) -> None:
+    result = daedal.maximize("onemax:n=8", algorithm=model, popsize=20, seed=1, max_generations=4)
+    assert daedal.problems.OneMax(n=8).evaluate(result.x[None])[0] == result.fitness
+
+
+CHECKS: list[Callable[[Model], None]] = [
+    samples_are_rows_of_bits,
+    same_streams_give_the_same_rows,
+    another_stream_gives_other_rows,
+    sampling_changes_nothing,
+    fitting_leaves_its_input_alone,
+    fitting_leaves_the_previous_fit_alone,
+    constant_columns_are_fine,
+    duplicate_rows_are_fine,
+    few_parents_are_fine,
+    few_variables_are_fine,
+    more_variables_than_parents_are_fine,
+    info_is_numbers_by_name,
+    hyperparameters_are_frozen_and_can_be_printed,
+    nothing_is_drawn_from_the_global_generator,
+    runs_in_the_loop,
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", sorted(model_cases()))
+def test_every_model(name: str, check: Callable[[Model], None]) -> None:
+    check(model_cases()[name])
+
+
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[ProcessPoolExecutor]:
+    """A fresh process, with nothing in common with this one but the code."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("name", sorted(model_cases()))
+def test_every_model_draws_the_same_bits_in_another_process(name: str, other_process: ProcessPoolExecutor) -> None:
+    model = model_cases()[name]
+    assert other_process.submit(digest, model).result(timeout=120) == digest(model)
+
+
+# The suite itself
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampled(Fitted):
+    rows: Bits
+
+    def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
+        return self.rows[rng.integers(0, len(self.rows), rows)] ^ (rng.random((rows, 1)) < 0.1).astype(np.uint8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bootstrap(Model):
+    """A model in a few lines: parents again, now and then their complement."""
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
+        return Resampled(rows=x.copy())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Borrowing(Model):
+    """As Bootstrap, but looks at the caller's rows later."""
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
+        return Resampled(rows=x)
+
+
+@pytest.fixture
+def newcomer() -> Iterator[str]:
+    register_algorithm(Algorithm(name="bootstrap", summary="Parents again", model=Bootstrap()))
+    yield "bootstrap"
+    del _ALGORITHMS["bootstrap"]
+
+
+def test_a_newly_registered_model_is_under_contract(newcomer: str, other_process: ProcessPoolExecutor) -> None:
+    model = model_cases()[newcomer]
+    assert model == Bootstrap()
+    for check in CHECKS:
+        check(model)
+    assert other_process.submit(digest, model).result(timeout=120) == digest(model)
+
+
+def test_the_contract_has_teeth() -> None:
+    with pytest.raises(AssertionError):
+        fitting_leaves_its_input_alone(Borrowing())

@@ -1,0 +1,152 @@
+"""The rule that ends training, against cases worked out by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from daedal.models.convergence import TrainingErrors, gap, half_width, late_gain, smoothed
+
+
+def falling(count: int) -> list[float]:
+    """100, 99, 98, ...: a straight line is its own average wherever the window lies inside it."""
+    return [100.0 - i for i in range(count)]
+
+
+def test_the_half_width_grows_at_20_and_30_measurements() -> None:
+    assert [half_width(count) for count in range(1, 41)] == [2] * 19 + [3] * 10 + [4] * 11
+
+
+def test_smoothing_pads_on_the_left_with_the_first_error() -> None:
+    errors = [10.0, 8.0, 6.0, 5.0, 4.0]
+    assert smoothed(errors, 0, 2) == pytest.approx((10 + 10 + 10 + 8 + 6) / 5)
+    assert smoothed(errors, 1, 2) == pytest.approx((10 + 10 + 8 + 6 + 5) / 5)
+    assert smoothed(errors, 2, 2) == pytest.approx((10 + 8 + 6 + 5 + 4) / 5)
+
+
+@pytest.mark.parametrize("half", [2, 3, 4])
+def test_smoothing_is_centred(half: int) -> None:
+    assert smoothed(falling(30), 12, half) == pytest.approx(88.0)
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        # half 2, points 0..2, two thirds at 1: (7.8 - 6.6) / (8.8 - 6.6)
+        ([10.0, 8.0, 6.0, 5.0, 4.0], Fraction(12, 22)),
+        # half 2, points 0..6, two thirds at 4: start (9+9+9+5+3)/5 = 7, there (3+2+2+2+2)/5 = 2.2, end 2
+        ([9.0, 5.0, 3.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0], Fraction(2, 50)),
+        # half 2, points 0..16, two thirds at 10: start 100 - 3/5, there 90, end 84
+        (falling(19), Fraction(84 + 6 - 84) / (100 - Fraction(3, 5) - 84)),
+        # half 3, points 0..16, two thirds at 10: start (4 * 100 + 99 + 98 + 97)/7, there 90, end 84
+        (falling(20), 6 / (Fraction(694, 7) - 84)),
+        # half 3, points 0..25, two thirds at 16: there 84, end 75
+        (falling(29), 9 / (Fraction(694, 7) - 75)),
+        # half 4, points 0..25, two thirds at 16: start (5 * 100 + 99 + 98 + 97 + 96)/9, there 84, end 75
+        (falling(30), 9 / (Fraction(890, 9) - 75)),
+    ],
+)
+def test_late_gain(errors: list[float], expected: Fraction) -> None:
+    assert late_gain(errors) == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_the_last_points_are_not_produced() -> None:
+    # Nine measurements give seven smoothed points; the last of them averages measurements 4..8 with equal weights.
+    errors = [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
+    start, there, end = (9 + 9 + 9 + 8 + 7) / 5, (7 + 6 + 5 + 4 + 3) / 5, (5 + 4 + 3 + 2 + 1) / 5
+    assert late_gain(errors) == pytest.approx((there - end) / (start - end))
+    swapped = [*errors[:7], 1.0, 2.0]  # within the last window order does not matter
+    assert late_gain(swapped) == pytest.approx((there - end) / (start - end))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_all_gain_is_late_where_it_is_too_early_to_tell(count: int) -> None:
+    assert late_gain(falling(count)) == 1.0
+
+
+@pytest.mark.parametrize("errors", [[3.0] * 9, [float(i) for i in range(12)], [0.0] * 40])
+def test_no_gain_at_all_has_no_late_share(errors: list[float]) -> None:
+    assert late_gain(errors) is None
+
+
+def test_late_gain_is_negative_where_the_error_rises_again() -> None:
+    share = late_gain([9.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0])
+    assert share is not None
+    assert share < 0
+
+
+def test_gap_by_hand() -> None:
+    # half 2: the last smoothed point averages all five
+    assert gap([4.0, 3.0, 2.0, 2.0, 2.0], [4.0, 3.0, 3.0, 3.0, 3.0]) == pytest.approx((3.2 - 2.6) / 2.6)
+    assert gap([2.0] * 25, [2.5] * 25) == pytest.approx(0.25)
+    assert gap([2.0] * 25, [1.5] * 25) == pytest.approx(-0.25)
+
+
+def test_gap_averages_only_the_last_window() -> None:
+    train = [50.0] * 21 + [2.0] * 9  # half 4: measurements 21..29
+    validation = [1.0] * 21 + [3.0] * 9
+    assert gap(train, validation) == pytest.approx(0.5)
+
+
+def test_gap_of_a_short_series_is_that_of_its_last_measurement() -> None:
+    assert gap([4.0], [5.0]) == pytest.approx(0.25)
+    assert gap([9.0, 4.0], [1.0, 6.0]) == pytest.approx(0.5)
+
+
+def test_gap_without_any_training_error_is_none_to_speak_of() -> None:
+    assert gap([0.0] * 9, [1.0] * 9) == 0.0
+
+
+def measured(train: list[float], validation: list[float] | None = None, **rule: float | None) -> TrainingErrors:
+    errors = TrainingErrors(**({"gamma": 0.05, "overfitting": None} | rule))  # type: ignore[arg-type]
+    for k, error in enumerate(train):
+        errors.add(error, None if validation is None else validation[k])
+    return errors
+
+
+def test_the_best_so_far_is_told_by_the_training_error() -> None:
+    errors = TrainingErrors(gamma=0.05, overfitting=None)
+    assert [errors.add(e, None) for e in (5.0, 4.0, 4.5, 4.0, 3.0, 3.1)] == [True, True, False, True, True, False]
+
+
+def test_the_best_so_far_is_told_by_the_validation_error_where_there_is_one() -> None:
+    errors = TrainingErrors(gamma=0.05, overfitting=0.1)
+    pairs = [(5.0, 5.0), (4.0, 5.5), (6.0, 4.0), (1.0, 4.1)]
+    assert [errors.add(*pair) for pair in pairs] == [True, False, True, False]
+    assert errors.train == [5.0, 4.0, 6.0, 1.0]
+    assert errors.validation == [5.0, 5.5, 4.0, 4.1]
+
+
+def test_training_goes_on_while_the_last_third_still_gains() -> None:
+    assert not measured(falling(12)).converged()
+    assert not measured(falling(2)).converged()
+    assert not TrainingErrors(gamma=0.05, overfitting=0.1).converged()
+
+
+def test_training_ends_below_gamma_and_not_at_it() -> None:
+    errors = [10.0, 8.0, 6.0, 5.0, 4.0]
+    share = late_gain(errors)
+    assert share is not None
+    assert not measured(errors, gamma=share).converged()
+    assert measured(errors, gamma=share + 1e-9).converged()
+
+
+def test_training_ends_without_gain() -> None:
+    assert measured([3.0] * 9).converged()
+    assert measured([1.0, 2.0, 3.0, 4.0, 5.0], gamma=0.0).converged()
+
+
+def test_training_ends_when_only_the_validation_error_has_converged() -> None:
+    flat = [90.0, 80.0, *[70.0] * 10]
+    assert not measured(falling(12), falling(12)).converged()
+    assert measured(falling(12), flat).converged()
+    assert measured(flat, falling(12)).converged()
+
+
+def test_training_ends_when_it_overfits() -> None:
+    train = falling(12)
+    assert gap(train, [1.1 * e for e in train]) == pytest.approx(0.1)
+    for overfitting, ends in ((0.1 + 1e-9, False), (0.1 - 1e-9, True), (None, False)):
+        assert measured(train, [1.1 * e for e in train], overfitting=overfitting).converged() is ends
+    assert not measured(train, None, overfitting=0.0).converged()
