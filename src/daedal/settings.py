@@ -68,8 +68,12 @@ def coerce(owner: str, values: Mapping[str, Setting], known: Mapping[str, Parame
 
 
 def check_types(instance: Any) -> None:
-    """Refuse a dataclass instance with a value that its annotation does not allow."""
-    coerce(type(instance).__name__, current(instance), parameters(type(instance)))
+    """Refuse a dataclass instance with a value that its annotation does not allow; text is not read as a number."""
+    owner, known = type(instance).__name__, parameters(type(instance))
+    for name, value in current(instance).items():
+        if isinstance(value, str) and not any(_is_text(hint) for hint in _alternatives(known[name].hint)):
+            raise ValueError(f"expected {name} of {owner} to be {known[name].describe()}, got {name}={value!r}")
+    coerce(owner, current(instance), known)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
@@ -103,6 +107,10 @@ def _alternatives(hint: Any) -> list[Any]:
     if get_origin(hint) in (Union, types.UnionType):
         return sorted(get_args(hint), key=lambda part: part is types.NoneType)
     return [hint]
+
+
+def _is_text(hint: Any) -> bool:
+    return hint is str or get_origin(hint) is Literal
 
 
 def _describe(hint: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from daedal import __version__
-from daedal.cli import instance, listing, optimum, solve
+from daedal.cli import compare, instance, listing, optimum, solve
 
 app = typer.Typer(
     add_completion=False,
@@ -29,6 +29,7 @@ def _options(
 
 
 app.command(name="solve")(solve.solve)
+app.command(name="compare")(compare.compare)
 app.command(name="list")(listing.list_all)
 app.command(name="optimum")(optimum.optimum)
 app.add_typer(instance.app, name="instance")

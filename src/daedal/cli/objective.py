@@ -4,9 +4,43 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+import numpy as np
+
+from daedal.bits import Bits, Fitness
 from daedal.evaluation import Objective
+
+
+@dataclass(frozen=True)
+class FileFunction:
+    """The function that "path/to/file.py:function" names, as a problem that another process can load for itself."""
+
+    spec: str
+    n: int
+    optimum: float | None = None
+
+    def evaluate(self, x: Bits) -> Fitness:
+        """Call the function with rows of int64, as `maximize` does."""
+        values: Fitness = _function(self.spec, self.n)(x.astype(np.int64))
+        return values
+
+
+@cache
+def _function(spec: str, n: int) -> Objective:
+    objective = load_objective(spec, n)
+    assert not isinstance(objective, str)
+    return objective
+
+
+def sendable_objective(spec: str, n: int | None) -> FileFunction | str:
+    """Give what stands for the objective in another process; refuse here what cannot be loaded there."""
+    if isinstance(load_objective(spec, n), str):
+        return spec
+    assert n is not None  # or it would have been refused
+    return FileFunction(spec, n)
 
 
 def load_objective(spec: str, n: int | None) -> Objective | str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from typing import Annotated
 
@@ -13,7 +12,9 @@ from rich.console import Console
 import daedal
 from daedal.bits import to_text
 from daedal.cli.objective import load_objective
+from daedal.cli.words import finite, pairs
 from daedal.optimize import Result
+from daedal.optimizer import Generation
 from daedal.presets import find_algorithm
 from daedal.stopping import StopReason
 
@@ -40,6 +41,7 @@ def solve(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a hyperparameter; may be repeated.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="With --json: add a record for each generation.")] = False,
 ) -> None:
     """Look for the best bits of a problem."""
     chosen = find_algorithm(algorithm).with_settings(pairs(settings or []))
@@ -59,22 +61,14 @@ def solve(
         progress=True,
     )
     if as_json:
-        print(json.dumps(_report(problem, result), allow_nan=False))
+        report = _report(problem, result)
+        if history:
+            report["history"] = [_record(record) for record in result.history]
+        print(json.dumps(report, allow_nan=False))
     else:
         show(result, Console(stderr=True, highlight=False))
     if result.stop is StopReason.INTERRUPTED:
         sys.exit(INTERRUPTED)
-
-
-def pairs(words: list[str]) -> dict[str, str]:
-    """Read the words of `--set`."""
-    found = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not (key and equals and value):
-            raise ValueError(f"expected --set key=value, as in --set corruption=0.05, got {word!r}")
-        found[key.strip().replace("-", "_")] = value.strip()
-    return found
 
 
 def _report(problem: str, result: Result) -> dict[str, object]:
@@ -86,7 +80,7 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "seed": result.seed,
         "settings": result.settings,
         "x": to_text(result.x),
-        "fitness": _finite(result.fitness),
+        "fitness": finite(result.fitness),
         "optimum": result.optimum,
         "success": result.success,
         "stop": result.stop.value,
@@ -98,9 +92,16 @@ def _report(problem: str, result: Result) -> dict[str, object]:
     }
 
 
-def _finite(value: float) -> float | None:
-    """JSON has no infinity: null stands for the fitness of a run that found nothing feasible."""
-    return value if math.isfinite(value) else None
+def _record(record: Generation) -> dict[str, object]:
+    """Give the fields of one generation: its own, and what the model had to tell."""
+    return {
+        "generation": record.generation,
+        "evaluations": record.evaluations,
+        "best": finite(record.best),
+        "mean": finite(record.mean),
+        "cpu_seconds": record.cpu_seconds,
+        **{name: finite(value) for name, value in record.info.items()},
+    }
 
 
 def show(result: Result, console: Console) -> None:

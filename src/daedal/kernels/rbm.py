@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from daedal.kernels.dae import shuffle
-from daedal.kernels.logistic import logistic
+from daedal.kernels.logistic import logistic, tanh_quotient
 from daedal.kernels.products import (
     accumulate_outer_products,
     affine,
@@ -97,22 +97,10 @@ def centre(x: _Bytes, order: _Index, n: int, mean: _Floats, out: _Floats) -> Non
 def _falls_below(u: np.float32, x: np.float32) -> bool:
     """Whether u, in -1..1, is below tanh(x / 2) = 2 logistic(x) - 1.
 
-    The quotient t p(t^2) / q(t^2) is that of `logistic`, which see; here the comparison saves its division.
+    A comparison with the quotient, multiplied out, saves its division.
     """
-    t = _f(0.5) * x
-    t = _f(8.3) if t > _f(8.3) else t
-    t = _f(-8.3) if t < _f(-8.3) else t
-    s = t * t
-    p = _f(1.100012923416216e-05)
-    p = p * s + _f(0.002909604227170348)
-    p = p * s + _f(0.12886178493499756)
-    p = p * s + _f(0.9999991655349731)
-    q = _f(2.32586174320204e-07)
-    q = q * s + _f(0.00023293166304938495)
-    q = q * s + _f(0.023643558844923973)
-    q = q * s + _f(0.46219202876091003)
-    q = q * s + _f(1.0)
-    return bool(u * q < t * p)
+    numerator, denominator = tanh_quotient(x)
+    return bool(u * denominator < numerator)
 
 
 @njit(**OPTIONS)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.bits import Bits
+from daedal.compilation import announce
 from daedal.kernels import bayesnet as kernels
-from daedal.models.base import Fitted, Model
-from daedal.models.checks import check_between
+from daedal.models.base import Fitted, Model, check_parents
+from daedal.models.checks import check_at_least, check_between
 from daedal.rng import words32
 
 
@@ -102,21 +102,20 @@ class BayesNet(Model):
     penalty: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_between("penalty", self.penalty, 0.1, 100.0)
-        most = self.max_parents
-        if most is not None and (not isinstance(most, Integral) or isinstance(most, bool) or most < 0):
-            raise ValueError(
-                f"expected max_parents as a whole number of at least 0, or None for no limit, got max_parents={most!r}",
-            )
+        if self.max_parents is not None:
+            check_at_least("max_parents", self.max_parents, 0)
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedBayesNet:
         """Build the network of rows x, shape (rows, n), without drawing random numbers.
 
         Takes O(n^2 rows + edges n rows) steps, and the memory of x once more and O(n^2 + rows).
         """
-        rows, n = x.shape
-        if not 1 <= rows < kernels.MOST_ROWS:
-            raise ValueError(f"expected 1 to {kernels.MOST_ROWS - 1} rows to fit, got x.shape={x.shape}")
+        announce(kernels.grow)
+        rows, n = check_parents(x)
+        if rows >= kernels.MOST_ROWS:
+            raise ValueError(f"expected fewer than {kernels.MOST_ROWS} rows to fit, got x.shape={x.shape}")
         price = kernels.price(rows, self.penalty)
         limit = min(kernels.most_parents(rows, price), n - 1)
         if self.max_parents is not None:

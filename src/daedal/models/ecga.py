@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.bits import Bits
+from daedal.compilation import announce
 from daedal.kernels import ecga as kernel
 from daedal.kernels.tree import count_logs
-from daedal.models.base import Fitted, Model
+from daedal.models.base import Fitted, Model, check_parents
 from daedal.models.checks import check_at_least
 from daedal.models.tree import pair_counts
 
@@ -66,12 +67,14 @@ class ECGA(Model):
     max_group: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.max_group is not None:
             check_at_least("max_group", self.max_group, 1)
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> MarginalProduct:
         """Find the groups of x, shape (rows, n); nothing is drawn from rng."""
-        n = x.shape[1]
+        _, n = check_parents(x)
+        announce(kernel.merge_groups)
         seen = np.array(x, dtype=np.uint8, order="C")
         names, merges, gains = np.empty(n, dtype=np.int64), np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
         limit = n if self.max_group is None else self.max_group

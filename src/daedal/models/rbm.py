@@ -13,7 +13,7 @@ from daedal.compilation import announce
 from daedal.kernels import rbm as kernels
 from daedal.kernels.products import padded
 from daedal.kernels.tiles import LANES
-from daedal.models.base import Fitted, Model
+from daedal.models.base import Fitted, Model, check_parents
 from daedal.models.checks import check_at_least, check_between
 from daedal.models.rbm_schedule import Schedule, Thresholds
 from daedal.rng import words16, words32
@@ -75,7 +75,7 @@ class RBM(Model):
     cd_steps
         Gibbs steps of the contrastive divergence.
     gibbs_steps
-        Gibbs steps from a parent to a sample.
+        Gibbs steps from a parent to a sample; the paper has 25, and its author's program makes one more.
     learning_rate, bias_factor
         Rate for weights; that of biases is learning_rate * bias_factor.
     momentum, late_momentum
@@ -89,7 +89,7 @@ class RBM(Model):
     smoothing
         Weight of the past in s.
     min_gain
-        The next three apply once s has fallen by this share. Below about 500 rows, the noise of s alone may exceed the
+        The next three apply once s has fallen by this share. Below 800 rows, the noise of s alone may exceed the
         default and end training before it has begun; 0.05 is safer there.
     momentum_below, rate_below, stop_below
         Below these r, the late momentum applies; the learning rate is halved; training ends.
@@ -110,7 +110,7 @@ class RBM(Model):
 
     hidden: int | None = None
     cd_steps: int = 2
-    gibbs_steps: int = 25
+    gibbs_steps: int = 26
     learning_rate: float = 0.05
     bias_factor: float = 10.0
     momentum: float = 0.5
@@ -130,6 +130,7 @@ class RBM(Model):
     min_epochs: int = 30
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.hidden is not None:
             check_at_least("hidden", self.hidden, 1)
         for name in ("cd_steps", "gibbs_steps", "batch_size", "check_every", "max_epochs"):
@@ -144,7 +145,7 @@ class RBM(Model):
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedRBM:
         """Train from scratch on x, shape (rows, n)."""
         announce(kernels.train)
-        rows, n = x.shape
+        rows, n = check_parents(x)
         m = max(n // 2, 1) if self.hidden is None else self.hidden
         data = np.zeros((rows, padded(n)), dtype=np.uint8)
         data[:, :n] = x

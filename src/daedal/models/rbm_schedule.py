@@ -27,8 +27,8 @@ class Schedule:
     Where the description of the authors' program leaves a point open, this is the reading that came nearest to its
     reference run (trap k=4, n=20, P=2000: 12,000 evaluations and 86 epochs a generation; here about as many and 100):
     the first error is measured before training, so that the total gain is all that training has brought; a quarter of
-    the measurements is rounded down to whole ones, and r is not used before there is one; the late momentum stays once
-    it applies; the learning rate is halved again at every measurement with a low r. Each error is that of another
+    the measurements is rounded down to whole ones, and r is not used before there is one; the late momentum applies
+    while r is low; the learning rate is halved again at every measurement with a low r. Each error is that of another
     random quarter of the rows, with reconstructed bits drawn: their probabilities, which are less noisy, lead to 300
     epochs and to fewer evaluations than the reference has.
 
@@ -68,7 +68,7 @@ class Schedule:
         self.smoothed.append(level)
         r = self.late_gain()
         if self.smoothed[0] - level > t.min_gain * self.smoothed[0]:
-            self.late = self.late or r < t.momentum_below
+            self.late = r < t.momentum_below
             self.halvings += r < t.rate_below
             self.stop = self.stop or r < t.stop_below
         worse = r == 0 and level > (1 + t.rise) * min(self.smoothed)

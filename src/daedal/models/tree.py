@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from daedal.bits import Bits
+from daedal.compilation import announce
 from daedal.kernels import tree as kernel
-from daedal.models.base import Fitted, Model
+from daedal.models.base import Fitted, Model, check_parents
 from daedal.models.checks import check_between
 from daedal.rng import words32
 from daedal.threads import one_blas_thread
@@ -72,10 +73,13 @@ class Tree(Model):
     significance: float = 0.05
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_between("significance", self.significance, 0.0, 1.0)
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Forest:
         """Find the forest of x, shape (rows, n); nothing is drawn from rng."""
+        check_parents(x)
+        announce(kernel.spanning_forest)
         pairs = pair_counts(x)
         weights = np.empty(pairs.shape)
         kernel.pair_information(pairs, kernel.count_logs(len(x)), weights)
@@ -94,8 +98,6 @@ class Tree(Model):
 
 def pair_counts(x: Bits) -> NDArray[np.int64]:
     """Count the rows of x, shape (rows, n), in which both bits are one, for all pairs: shape (n, n)."""
-    if len(x) == 0:
-        raise ValueError(f"expected at least one parent to learn from, got x.shape={x.shape}")
     # Whole numbers up to 2^24 are exact in float32.
     ones: NDArray[np.floating] = x.astype(np.float32) if len(x) <= 2**24 else x.astype(np.float64)
     with one_blas_thread():

@@ -301,7 +301,10 @@ def test_configurations_that_no_row_has_are_fair() -> None:
 
 @pytest.mark.parametrize("bad", [-1, 1.5, True, "2", float("nan")])
 def test_bad_limits_are_refused(bad: object) -> None:
-    with pytest.raises(ValueError, match=r"expected max_parents as a whole number of at least 0.*got max_parents="):
+    with pytest.raises(
+        ValueError,
+        match=r"expected max_parents of (BayesNet to be a whole number or none|at least 0), got max_parents=",
+    ):
         BayesNet(max_parents=bad)  # type: ignore[arg-type]
 
 
@@ -312,5 +315,5 @@ def test_bad_penalties_are_refused(bad: float) -> None:
 
 
 def test_no_rows_to_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"expected 1 to \d+ rows to fit, got x.shape=\(0, 3\)"):
+    with pytest.raises(ValueError, match=r"at least one row and one variable, got shape=\(0, 3\)"):
         fit(np.zeros((0, 3), dtype=np.uint8))

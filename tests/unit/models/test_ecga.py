@@ -192,5 +192,5 @@ def test_a_wrong_bound_is_refused(max_group: int) -> None:
 
 
 def test_no_parents_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"expected at least one parent to learn from, got x\.shape=\(0, 3\)"):
+    with pytest.raises(ValueError, match=r"at least one row and one variable, got shape=\(0, 3\)"):
         ECGA().fit(np.empty((0, 3), dtype=np.uint8), rng=rng())

@@ -220,5 +220,5 @@ def test_a_wrong_significance_is_refused(significance: float) -> None:
 
 
 def test_no_parents_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"expected at least one parent to learn from, got x\.shape=\(0, 3\)"):
+    with pytest.raises(ValueError, match=r"at least one row and one variable, got shape=\(0, 3\)"):
         Tree().fit(np.empty((0, 3), dtype=np.uint8), rng=rng())

@@ -1,0 +1,129 @@
+"""`daedal compare`: several algorithms on one problem."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+import daedal
+from daedal.cli.objective import sendable_objective
+from daedal.cli.words import finite, pairs
+from daedal.comparison import Job, Summary, run_jobs, summarise
+from daedal.optimize import Result
+from daedal.presets import find_algorithm
+from daedal.stopping import Limits
+
+INTERRUPTED = 130
+
+
+def compare(
+    problem: Annotated[str, typer.Argument(help='A problem ("trap:k=5,n=50") or "path/to/file.py:function".')],
+    algorithm: Annotated[list[str], typer.Option("--algorithm", "-a", help="See `daedal list`; repeat it.")],
+    popsize: Annotated[int | None, typer.Option(help="Population size; chosen from n where not given.")] = None,
+    runs: Annotated[int, typer.Option(help="Runs of each algorithm, with the seeds from --seed on.")] = 10,
+    seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; the results do not depend on it.")] = 1,
+    n: Annotated[int | None, typer.Option("--n", help="Number of variables, for file.py:function.")] = None,
+    max_evaluations: Annotated[int | None, typer.Option(help="Evaluate no more rows than this in a run.")] = None,
+    max_generations: Annotated[int | None, typer.Option(help="Run no more generations than this.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Stop after so many generations without progress.")] = None,
+    target: Annotated[float | None, typer.Option(help="Stop when this fitness is reached.")] = None,
+    shuffle: Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")] = True,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="For all algorithms; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
+) -> None:
+    """Compare algorithms on a problem: the same seeds for each."""
+    for name, value in (("--runs", runs), ("--workers", workers)):
+        if value < 1:
+            raise ValueError(f"expected {name} of at least 1, got {name} {value}")
+    limits = Limits(max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target)
+    chosen = [find_algorithm(name).with_settings(pairs(settings or [])) for name in dict.fromkeys(algorithm)]
+    objective = sendable_objective(problem, n)
+    jobs = [
+        Job(objective=objective, algorithm=one, popsize=popsize, seed=seed + run, limits=limits, shuffle=shuffle)
+        for run in range(runs)  # run by run, so that an interrupted comparison is fair to all
+        for one in chosen
+    ]
+    results, interrupted = _run(jobs, workers)
+    by_name = {
+        one.name: [results[i] for i, job in enumerate(jobs) if job.algorithm is one and i in results] for one in chosen
+    }
+    done = {name: found for name, found in by_name.items() if found}
+    if as_json:
+        print(json.dumps(_report(problem, done), allow_nan=False))
+    elif done:
+        Console(stderr=True, highlight=False).print(_table({name: summarise(found) for name, found in done.items()}))
+    if interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def _run(jobs: list[Job], workers: int) -> tuple[dict[int, Result], bool]:
+    """Run the jobs behind a progress bar; give the results by index, and whether Ctrl-C ended it."""
+    results: dict[int, Result] = {}
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("runs", total=len(jobs))
+        try:
+            for index, result in run_jobs(jobs, workers=workers):
+                results[index] = result
+                progress.advance(bar)
+        except KeyboardInterrupt:
+            return results, True
+    return results, False
+
+
+def _table(summaries: dict[str, Summary]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("algorithm", "solved", "best", "evaluations to best", "+-", "CPU s", "CPU us/evaluation"):
+        table.add_column(name, justify="left" if name == "algorithm" else "right", no_wrap=True)
+    for name, summary in summaries.items():
+        table.add_row(
+            name,
+            f"{'?' if summary.solved is None else summary.solved}/{summary.runs}",
+            f"{summary.best:.6g}",
+            f"{summary.evaluations:,.0f}",
+            f"{summary.evaluations_sd:,.0f}",
+            f"{summary.cpu_seconds:.2f}",
+            f"{summary.cpu_seconds_per_evaluation * 1e6:.1f}",
+        )
+    return table
+
+
+def _report(problem: str, done: dict[str, list[Result]]) -> dict[str, object]:
+    return {
+        "problem": problem,
+        "algorithms": [
+            {
+                "algorithm": name,
+                "settings": results[0].settings,
+                "popsize": results[0].popsize,
+                **{key: finite(value) for key, value in dataclasses.asdict(summarise(results)).items()},
+                "results": [_row(result) for result in results],
+            }
+            for name, results in done.items()
+        ],
+        "version": daedal.__version__,
+    }
+
+
+def _row(result: Result) -> dict[str, object]:
+    return {
+        "seed": result.seed,
+        "fitness": finite(result.fitness),
+        "success": result.success,
+        "stop": result.stop.value,
+        "evaluations": result.evaluations,
+        "evaluations_to_best": result.evaluations_to_best,
+        "generations": result.generations,
+        "cpu_seconds": result.cpu_seconds,
+    }

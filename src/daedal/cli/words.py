@@ -1,0 +1,21 @@
+"""What several commands read and write alike."""
+
+from __future__ import annotations
+
+import math
+
+
+def pairs(words: list[str]) -> dict[str, str]:
+    """Read the words of `--set`."""
+    found = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise ValueError(f"expected --set key=value, as in --set corruption=0.05, got {word!r}")
+        found[key.strip().replace("-", "_")] = value.strip()
+    return found
+
+
+def finite(value: float | None) -> float | None:
+    """JSON has no infinity: null stands for the fitness of a run that found nothing feasible."""
+    return value if value is None or math.isfinite(value) else None

@@ -1,0 +1,128 @@
+"""The same seeds for several algorithms: what each of them solves, and what it costs."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import signal
+import statistics
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+
+from daedal.optimize import Result, maximize
+from daedal.presets import Algorithm
+from daedal.problems import OneMax, Problem
+from daedal.stopping import Limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One run: everything that another process needs for it."""
+
+    objective: str | Problem
+    algorithm: Algorithm
+    popsize: int | None
+    seed: int
+    limits: Limits
+    shuffle: bool = True
+
+    def run(self) -> Result:
+        """Run it, with the algorithm's kernels loaded before, so that the CPU time is that of the run."""
+        _load_kernels(self.algorithm)
+        return maximize(
+            self.objective,
+            algorithm=self.algorithm,
+            popsize=self.popsize,
+            seed=self.seed,
+            max_evaluations=self.limits.max_evaluations,
+            max_generations=self.limits.max_generations,
+            patience=self.limits.patience,
+            target=self.limits.target,
+            shuffle=self.shuffle,
+        )
+
+
+@cache
+def _load_kernels(algorithm: Algorithm) -> None:
+    """Make a run too small to matter: whatever has to be compiled or read from the cache is so afterwards."""
+    maximize(OneMax(n=8), algorithm=algorithm, popsize=20, seed=0, max_generations=1, target=math.inf)
+
+
+def run_jobs(jobs: Sequence[Job], *, workers: int = 1) -> Iterator[tuple[int, Result]]:
+    """Run jobs, spread over processes, and give each one's index and result as it ends.
+
+    The results do not depend on the number of workers. Whoever stops listening ends the processes.
+    """
+    if workers == 1:
+        for index, job in enumerate(jobs):
+            yield index, job.run()
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts) as pool:
+        futures = {pool.submit(job.run): index for index, job in enumerate(jobs)}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the parent process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What the runs of one algorithm came to.
+
+    Attributes
+    ----------
+    solved
+        Runs that reached the target or the known optimum; None where neither is known.
+    best
+        Mean of the best fitness.
+    evaluations, evaluations_sd
+        Mean and standard deviation of the evaluations up to the best.
+    cpu_seconds
+        Mean CPU time of a run.
+    cpu_seconds_per_evaluation
+        CPU time of all runs over their evaluations.
+    """
+
+    runs: int
+    solved: int | None
+    best: float
+    evaluations: float
+    evaluations_sd: float
+    cpu_seconds: float
+    cpu_seconds_per_evaluation: float
+
+
+def summarise(results: Sequence[Result]) -> Summary:
+    """Sum up the runs of one algorithm, at least one.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> runs = [daedal.maximize("onemax:n=10", algorithm="umda", popsize=100, seed=seed) for seed in range(3)]
+    >>> summarise(runs).solved
+    3
+    """
+    to_best = [result.evaluations_to_best for result in results]
+    cpu = [result.cpu_seconds for result in results]
+    known = [result.success for result in results if result.success is not None]
+    return Summary(
+        runs=len(results),
+        solved=sum(known) if known else None,
+        best=statistics.fmean(result.fitness for result in results),
+        evaluations=statistics.fmean(to_best),
+        evaluations_sd=statistics.stdev(to_best) if len(results) > 1 else 0.0,
+        cpu_seconds=statistics.fmean(cpu),
+        cpu_seconds_per_evaluation=sum(cpu) / sum(result.evaluations for result in results),
+    )
