@@ -17,6 +17,7 @@ test: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/models.py
 
 reference: $(STAMP)
 	$(BIN)/python benchmarks/reference.py
