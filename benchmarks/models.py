@@ -93,7 +93,8 @@ def boa_run() -> None:
     longest = max(run.cpu_seconds for run in runs)
     print(
         f"\nboa on hiff n=64, P=500, seeds 0-9: the longest run took {longest:.3f} s CPU, "
-        f"{OCTAVE_SECONDS / longest:,.0f} x less than the {OCTAVE_SECONDS:.0f} s of the authors' tuned Octave program (100 x wanted)"
+        f"{OCTAVE_SECONDS / longest:,.0f} x less than the {OCTAVE_SECONDS:.0f} s of the authors' tuned Octave program "
+        "(100 x wanted)"
     )
 
 

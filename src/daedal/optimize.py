@@ -282,7 +282,8 @@ def _loop(
                 mean=sign * optimizer.last.mean,
                 cpu_seconds=time.process_time() - started,
             )
-            history, best = [*history, record], optimizer.best
+            history.append(record)
+            best = optimizer.best
             if table is not None:
                 table.update(record)
             if callback is not None and _is_true(callback(record)):

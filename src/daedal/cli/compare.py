@@ -84,7 +84,7 @@ def _run(jobs: list[Job], workers: int) -> tuple[dict[int, Result], bool]:
 
 def _table(summaries: dict[str, Summary]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("algorithm", "solved", "best", "evaluations to best", "+-", "CPU s", "CPU us/evaluation"):
+    for name in ("algorithm", "solved", "best", "evaluations to best", "+-", "CPU s", "CPU us/eval"):
         table.add_column(name, justify="left" if name == "algorithm" else "right", no_wrap=True)
     for name, summary in summaries.items():
         table.add_row(
