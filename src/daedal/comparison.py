@@ -6,15 +6,18 @@ import math
 import multiprocessing
 import signal
 import statistics
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
 from daedal.optimize import Result, maximize
 from daedal.presets import Algorithm
 from daedal.problems import OneMax, Problem
-from daedal.stopping import Limits
+from daedal.stopping import Limits, StopReason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +25,7 @@ class Job:
     """One run: everything that another process needs for it."""
 
     objective: str | Problem
+    n: int | None = None
     algorithm: Algorithm
     popsize: int | None
     seed: int
@@ -33,6 +37,7 @@ class Job:
         _load_kernels(self.algorithm)
         return maximize(
             self.objective,
+            self.n,
             algorithm=self.algorithm,
             popsize=self.popsize,
             seed=self.seed,
@@ -57,24 +62,39 @@ def run_jobs(jobs: Sequence[Job], *, workers: int = 1) -> Iterator[tuple[int, Re
     """
     if workers == 1:
         for index, job in enumerate(jobs):
-            yield index, job.run()
+            result = job.run()
+            if result.stop is StopReason.INTERRUPTED:
+                raise KeyboardInterrupt  # one run makes the best of it, a comparison has no use for half a run
+            yield index, result
         return
+    others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts) as pool:
-        futures = {pool.submit(job.run): index for index, job in enumerate(jobs)}
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        with _interrupts_ignored():  # which the processes, started here, inherit: Ctrl-C is the parent's business
+            futures = {pool.submit(job.run): index for index, job in enumerate(jobs)}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
+        except BrokenProcessPool as error:
+            raise ValueError("a worker process ended in the middle of a run; does the objective end it?") from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for child in multiprocessing.active_children():
+            for child in set(multiprocessing.active_children()) - others:
                 child.terminate()
             raise
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the parent process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C; only the main thread can, and only there does it arrive."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,7 +49,7 @@ def compare(
     chosen = [find_algorithm(name).with_settings(pairs(settings or [])) for name in dict.fromkeys(algorithm)]
     objective = sendable_objective(problem, n)
     jobs = [
-        Job(objective=objective, algorithm=one, popsize=popsize, seed=seed + run, limits=limits, shuffle=shuffle)
+        Job(objective=objective, n=n, algorithm=one, popsize=popsize, seed=seed + run, limits=limits, shuffle=shuffle)
         for run in range(runs)  # run by run, so that an interrupted comparison is fair to all
         for one in chosen
     ]

@@ -36,7 +36,7 @@ def discard_stale(kernel: Any) -> None:
     stamp = folder / _STAMP
     digest = sources_digest()
     with suppress(OSError):
-        if stamp.exists() and stamp.read_text(encoding="ascii") == digest:
+        if stamp.exists() and stamp.read_bytes() == digest.encode():
             return
         tag = f".py{sys.version_info.major}{sys.version_info.minor}."
         for source in _HERE.glob("*.py"):
@@ -44,7 +44,7 @@ def discard_stale(kernel: Any) -> None:
                 if tag in file.name:
                     file.unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
-        stamp.write_text(digest, encoding="ascii")
+        stamp.write_bytes(digest.encode())
 
 
 def is_compiled(kernel: Any) -> bool:

@@ -16,8 +16,12 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-OPTIONS: dict[str, Any] = {"fastmath": True, "error_model": "numpy", "cache": True}
-"""How every kernel of daedal is compiled: sums may be reordered, 1/0 is inf, and the machine code is kept on disk."""
+OPTIONS: dict[str, Any] = {"fastmath": {"contract", "nnan", "nsz"}, "error_model": "numpy", "cache": True}
+"""How every kernel is compiled: a * b + c may be one operation, 1/0 is inf, and the machine code is kept on disk.
+
+Sums are not reordered. Whether Numba puts a called kernel into its caller's code depends on what happens to be in the
+cache; with free order of sums, so would the last digit of results, and the same seed would not give the same run.
+"""
 
 LANES = 8
 """float32 numbers in one vector; rows are padded to a multiple of it, so that no loop has a slow tail."""
