@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import signal
 import statistics
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from functools import cache
 
-from daedal.optimize import Result, maximize
+from daedal.optimize import Result, maximize, minimize
 from daedal.presets import Algorithm
-from daedal.problems import OneMax, Problem
+from daedal.problems import Problem
 from daedal.stopping import Limits, StopReason
 
 
@@ -31,28 +30,23 @@ class Job:
     seed: int
     limits: Limits
     shuffle: bool = True
+    minimise: bool = False
 
     def run(self) -> Result:
-        """Run it, with the algorithm's kernels loaded before, so that the CPU time is that of the run."""
-        _load_kernels(self.algorithm)
-        return maximize(
-            self.objective,
-            self.n,
-            algorithm=self.algorithm,
-            popsize=self.popsize,
-            seed=self.seed,
-            max_evaluations=self.limits.max_evaluations,
-            max_generations=self.limits.max_generations,
-            patience=self.limits.patience,
-            target=self.limits.target,
-            shuffle=self.shuffle,
-        )
-
-
-@cache
-def _load_kernels(algorithm: Algorithm) -> None:
-    """Make a run too small to matter: whatever has to be compiled or read from the cache is so afterwards."""
-    maximize(OneMax(n=8), algorithm=algorithm, popsize=20, seed=0, max_generations=1, target=math.inf)
+        """Run it; what the objective prints goes to standard error."""
+        with redirect_stdout(sys.stderr):
+            return (minimize if self.minimise else maximize)(
+                self.objective,
+                self.n,
+                algorithm=self.algorithm,
+                popsize=self.popsize,
+                seed=self.seed,
+                max_evaluations=self.limits.max_evaluations,
+                max_generations=self.limits.max_generations,
+                patience=self.limits.patience,
+                target=self.limits.target,
+                shuffle=self.shuffle,
+            )
 
 
 def run_jobs(jobs: Sequence[Job], *, workers: int = 1) -> Iterator[tuple[int, Result]]:
@@ -78,9 +72,9 @@ def run_jobs(jobs: Sequence[Job], *, workers: int = 1) -> Iterator[tuple[int, Re
         except BrokenProcessPool as error:
             raise ValueError("a worker process ended in the middle of a run; does the objective end it?") from error
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
             for child in set(multiprocessing.active_children()) - others:
                 child.terminate()
+            pool.shutdown(cancel_futures=True)
             raise
 
 

@@ -115,8 +115,9 @@ class EDA:
         values = as_numbers(fitness)
         if values.shape != (len(self._asked),):
             raise ValueError(f"expected a fitness of shape ({len(self._asked)},), got shape={values.shape}")
-        if np.isnan(values).any():
-            raise ValueError("expected numbers as fitness, got nan; use -inf for what is infeasible")
+        if np.isnan(values).any() or (values == np.inf).any():
+            bad = "nan" if np.isnan(values).any() else "inf"
+            raise ValueError(f"expected numbers as fitness, got {bad}; use -inf for what is infeasible")
         rows, self._asked = self._asked, None
         self._evaluations += len(rows)
         improved = self._update_best(rows, values)
@@ -159,8 +160,10 @@ class EDA:
         i = int(np.argmax(fitness))
         if self.best is not None and fitness[i] <= self.best.fitness:
             return False
+        x = rows[i] ^ self._mask
+        x.flags.writeable = False
         self.best = Best(
-            x=rows[i] ^ self._mask,
+            x=x,
             fitness=float(fitness[i]),
             generation=self._generation,
             evaluations=self._evaluations,
@@ -193,9 +196,15 @@ class EDA:
             generation=self._generation,
             evaluations=self._evaluations,
             best=self.best.fitness,
-            mean=float(finite.mean()) if len(finite) else float("-inf"),
+            mean=_mean(finite),
             info=info,
         )
+
+
+def _mean(values: Fitness) -> float:
+    """Give the mean; that of none is -inf, and that of numbers whose sum is too large for a float is inf."""
+    with np.errstate(over="ignore"):
+        return float(values.mean()) if len(values) else float("-inf")
 
 
 def _check_count(name: str, value: int, least: int, hint: str) -> int:

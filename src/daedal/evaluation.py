@@ -65,7 +65,7 @@ class Evaluator:
     def _batch(self, rows: NDArray[Any]) -> Fitness:
         try:
             returned = self.objective(rows)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ObjectiveError(
                 f"the objective raised {_named(error)} for a batch of shape {rows.shape}; it is called with an array "
                 "of 0/1 rows (for a function of one row, say vectorized=False, or --by-row)"
@@ -81,7 +81,7 @@ class Evaluator:
     def _one(self, row: NDArray[Any]) -> float:
         try:
             returned = self.objective(row)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ObjectiveError(f"the objective raised {_named(error)} for the row {to_text(row)}") from error
         value = _numbers(returned)
         if value.shape not in ((), (1,)):
@@ -109,6 +109,6 @@ def _numbers(returned: object) -> Fitness:
         raise ObjectiveError(str(error)) from error
 
 
-def _named(error: Exception) -> str:
+def _named(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

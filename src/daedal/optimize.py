@@ -22,7 +22,7 @@ from daedal.progress import LiveTable
 from daedal.registry import find_problem
 from daedal.rng import Stream, check_seed, stream
 from daedal.settings import Setting
-from daedal.stopping import TOLERANCE, Limits, StopReason
+from daedal.stopping import Limits, StopReason, meets
 
 Callback: TypeAlias = Callable[[Generation], object]
 """Called after each generation; returns True to stop the run."""
@@ -47,11 +47,12 @@ class Result:
     generations
         Generations after the first, random one.
     cpu_seconds, cpu_seconds_to_best
-        CPU time of this process in all, and up to the generation that found x; the objective's is included.
+        CPU time of this process in all, and up to the generation that found x. The objective's is included, the
+        compilation of kernels is not.
     history
         One record a generation.
     algorithm, settings, popsize, seed
-        What was run: enough to run it again.
+        What was run.
     optimum
         The known optimum of the problem, or None.
     """
@@ -230,7 +231,7 @@ def _optimize(
     """Maximise sign * objective: make the optimizer, run it, report in the objective's own signs."""
     if callback is not None and not callable(callback):
         raise TypeError(f"expected a function as callback, got callback={callback!r}")
-    task = _task(objective, n, sign=sign, seed=seed, vectorized=vectorized, shuffle=shuffle)
+    task = _task(objective, n, sign=sign, seed=seed, popsize=popsize, vectorized=vectorized, shuffle=shuffle)
     limits = algorithm.limits(limits)
     goal = limits.target if limits.target is not None else task.optimum  # as the user has it
     optimizer = algorithm.optimizer(
@@ -240,12 +241,13 @@ def _optimize(
         limits=dataclasses.replace(limits, target=None if goal is None else sign * goal),
     )
     title = f"{algorithm.name} on {task.name}, popsize {optimizer.popsize}, seed {seed}"
+    algorithm.model.prepare()
     with LiveTable(title, goal=goal) if progress else nullcontext() as table:
         history, best, stop = _loop(optimizer, task.evaluate, sign=sign, table=table, callback=callback)
     return Result(
-        x=task.restore(best.x),
+        x=task.restore(best.x).copy(),
         fitness=sign * best.fitness,
-        success=None if goal is None else bool(best.fitness >= sign * goal - TOLERANCE),
+        success=None if goal is None else meets(best.fitness, sign * goal),
         stop=stop,
         evaluations=history[-1].evaluations,
         evaluations_to_best=best.evaluations,
@@ -303,13 +305,21 @@ def _is_true(answer: object) -> bool:
 
 
 def _task(
-    objective: Objective | Problem | str, n: int | None, *, sign: int, seed: int, vectorized: bool, shuffle: bool
+    objective: Objective | Problem | str,
+    n: int | None,
+    *,
+    sign: int,
+    seed: int,
+    popsize: int | None,
+    vectorized: bool,
+    shuffle: bool,
 ) -> _Task:
     """Make an objective ready to be called."""
     if isinstance(objective, str):
         problem = find_problem(objective)
         _check_n(n, problem.n)
-        choose_popsize(None, problem.n)  # refuses an n that no memory holds, before its order is drawn
+        choose_popsize(popsize, problem.n)  # refuses an n that no memory holds, before its order is drawn
+        problem.evaluate(np.zeros((1, problem.n), dtype=np.uint8))  # loads its kernel before the clock starts
         if not shuffle:
             return _problem_task(problem, objective, sign=sign, restore=_unchanged)
         mixed = shuffled(problem, rng=stream(seed, Stream.SHUFFLE))
@@ -337,7 +347,7 @@ def _problem_task(problem: Problem, name: str, *, sign: int, restore: Callable[[
         name=name,
         evaluate=Evaluator(problem.evaluate, sign=sign, dtype=np.uint8),
         n=problem.n,
-        optimum=problem.optimum if sign > 0 else None,  # the optimum is the largest value
+        optimum=getattr(problem, "optimum", None) if sign > 0 else None,  # the optimum is the largest value
         restore=restore,
     )
 

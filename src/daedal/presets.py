@@ -119,7 +119,7 @@ def algorithms() -> dict[str, Algorithm]:
 
 
 def find_algorithm(name: str | Algorithm | Model) -> Algorithm:
-    """Give the algorithm of a name; a model stands for itself with the default rules.
+    """Give the algorithm of a name; a model stands for itself, with the rules and limits of its kind, or of `dae`.
 
     Examples
     --------
@@ -129,8 +129,8 @@ def find_algorithm(name: str | Algorithm | Model) -> Algorithm:
     if isinstance(name, Algorithm):
         return name
     if isinstance(name, Model):
-        default = _ALGORITHMS["dae"]
-        return dataclasses.replace(default, name=type(name).__name__, summary="", model=name)
+        like = [preset for preset in _ALGORITHMS.values() if type(preset.model) is type(name)] or [_ALGORITHMS["dae"]]
+        return dataclasses.replace(like[0], name=type(name).__name__, summary="", model=name)
     if not isinstance(name, str):
         raise TypeError(f"expected the name of an algorithm, or a model, such as 'dae', got algorithm={name!r}")
     if name not in _ALGORITHMS:

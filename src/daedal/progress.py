@@ -75,7 +75,7 @@ class LiveTable:
         """Lay out rows of cells, with the columns of the last."""
         table = Table(box=None, pad_edge=False, header_style="dim")
         for name in rows[-1]:
-            table.add_column(name, justify="right", no_wrap=True)
+            table.add_column(name, justify="right")
         for row in rows:
             table.add_row(*(row.get(name, "") for name in rows[-1]))
         return table

@@ -8,7 +8,18 @@ from enum import Enum
 from numbers import Integral, Real
 
 TOLERANCE = 1e-6
-"""A target counts as reached from this far below it on: tables of real numbers do not add up to the last digit."""
+"""How far below a target still counts as reached: tables of real numbers do not add up to the last digit."""
+
+
+def meets(fitness: float, target: float) -> bool:
+    """Whether a fitness reaches a target, within TOLERANCE, or that share of a target below 1.
+
+    Examples
+    --------
+    >>> meets(22.9999999, 23.0), meets(2.9e-7, 4e-7)
+    (True, False)
+    """
+    return bool(fitness >= target - TOLERANCE * min(1.0, abs(target)))
 
 
 class StopReason(Enum):
@@ -61,7 +72,7 @@ class Limits:
     patience
         Generations without a better solution.
     target
-        Fitness that is good enough, reached from 1e-6 below on.
+        Fitness that is good enough, within 1e-6 (or that share of a target below 1).
 
     Examples
     --------
@@ -85,7 +96,7 @@ class Limits:
 
     def reached(self, *, generation: int, since_best: int, evaluations: int, best: float) -> StopReason | None:
         """Give the limit that a run has reached, if any; the target comes first."""
-        if self.target is not None and best >= self.target - TOLERANCE:
+        if self.target is not None and meets(best, self.target):
             return StopReason.TARGET
         if self.max_evaluations is not None and evaluations >= self.max_evaluations:
             return StopReason.EVALUATIONS

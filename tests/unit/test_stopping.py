@@ -39,13 +39,25 @@ def test_each_limit_by_itself(limits: Limits, reason: StopReason | None) -> None
     assert reached(limits) is reason
 
 
-@pytest.mark.parametrize("target", [0.0, 23.107466, -5.0, 448.0])
+@pytest.mark.parametrize("target", [1.0, 23.107466, -5.0, 448.0])
 def test_a_target_counts_from_a_millionth_below_on(target: float) -> None:
     assert TOLERANCE == 1e-6
     limits = Limits(target=target)
     assert reached(limits, best=target) is StopReason.TARGET
     assert reached(limits, best=target - 0.9e-6) is StopReason.TARGET
     assert reached(limits, best=target - 1.1e-6) is None
+
+
+@pytest.mark.parametrize("target", [4e-7, -4e-7, 0.01])
+def test_a_small_target_counts_from_a_millionth_of_itself_below_on(target: float) -> None:
+    limits = Limits(target=target)
+    assert reached(limits, best=target - 0.9e-6 * abs(target)) is StopReason.TARGET
+    assert reached(limits, best=target - 1.1e-6 * abs(target)) is None
+
+
+def test_a_target_of_nothing_is_met_by_nothing_less() -> None:
+    assert reached(Limits(target=0.0), best=0.0) is StopReason.TARGET
+    assert reached(Limits(target=0.0), best=-1e-12) is None
 
 
 def test_of_several_the_target_comes_first() -> None:

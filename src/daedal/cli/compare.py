@@ -35,6 +35,8 @@ def compare(
     max_generations: Annotated[int | None, typer.Option(help="Run no more generations than this.")] = None,
     patience: Annotated[int | None, typer.Option(help="Stop after so many generations without progress.")] = None,
     target: Annotated[float | None, typer.Option(help="Stop when this fitness is reached.")] = None,
+    minimize: Annotated[bool, typer.Option("--minimize", help="Look for the smallest value.")] = False,
+    by_row: Annotated[bool, typer.Option("--by-row", help="The function takes one row, not a batch.")] = False,
     shuffle: Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")] = True,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="For all algorithms; may be repeated.")
@@ -47,9 +49,18 @@ def compare(
             raise ValueError(f"expected {name} of at least 1, got {name} {value}")
     limits = Limits(max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target)
     chosen = [find_algorithm(name).with_settings(pairs(settings or [])) for name in dict.fromkeys(algorithm)]
-    objective = sendable_objective(problem, n)
+    objective = sendable_objective(problem, n, by_row=by_row)
     jobs = [
-        Job(objective=objective, n=n, algorithm=one, popsize=popsize, seed=seed + run, limits=limits, shuffle=shuffle)
+        Job(
+            objective=objective,
+            n=n,
+            algorithm=one,
+            popsize=popsize,
+            seed=seed + run,
+            limits=limits,
+            shuffle=shuffle,
+            minimise=minimize,
+        )
         for run in range(runs)  # run by run, so that an interrupted comparison is fair to all
         for one in chosen
     ]
@@ -61,7 +72,7 @@ def compare(
     if as_json:
         print(json.dumps(_report(problem, done), allow_nan=False))
     elif done:
-        Console(stderr=True, highlight=False).print(_table({name: summarise(found) for name, found in done.items()}))
+        _show(problem, done)
     if interrupted:
         sys.exit(INTERRUPTED)
 
@@ -80,6 +91,15 @@ def _run(jobs: list[Job], workers: int) -> tuple[dict[int, Result], bool]:
         except KeyboardInterrupt:
             return results, True
     return results, False
+
+
+def _show(problem: str, done: dict[str, list[Result]]) -> None:
+    console = Console(stderr=True, highlight=False)
+    sizes = sorted({result.popsize for results in done.values() for result in results})
+    seeds = sorted({result.seed for results in done.values() for result in results})
+    title = f"{problem}, popsize {' and '.join(map(str, sizes))}, seeds {seeds[0]}-{seeds[-1]}"
+    console.print(title, markup=False, soft_wrap=True)
+    console.print(_table({name: summarise(found) for name, found in done.items()}))
 
 
 def _table(summaries: dict[str, Summary]) -> Table:

@@ -20,11 +20,13 @@ class FileFunction:
 
     spec: str
     n: int
+    by_row: bool = False
     optimum: float | None = None
 
     def evaluate(self, x: Bits) -> Fitness:
         """Call the function with rows of int64, as `maximize` does."""
-        values: Fitness = _function(self.spec, self.n)(x.astype(np.int64))
+        function, rows = _function(self.spec, self.n), x.astype(np.int64)
+        values: Fitness = np.array([function(row) for row in rows]) if self.by_row else function(rows)
         return values
 
 
@@ -35,12 +37,12 @@ def _function(spec: str, n: int) -> Objective:
     return objective
 
 
-def sendable_objective(spec: str, n: int | None) -> FileFunction | str:
+def sendable_objective(spec: str, n: int | None, *, by_row: bool = False) -> FileFunction | str:
     """Give what stands for the objective in another process; refuse here what cannot be loaded there."""
     if isinstance(load_objective(spec, n), str):
         return spec
     assert n is not None  # or it would have been refused
-    return FileFunction(spec, n)
+    return FileFunction(spec, n, by_row)
 
 
 def load_objective(spec: str, n: int | None) -> Objective | str:
@@ -73,6 +75,6 @@ def _load(path: Path) -> object:
     sys.modules[name] = module  # so that what the file defines can find its own module
     try:
         specification.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(f"{path} could not be run: {type(error).__name__}: {error}") from error
     return module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import redirect_stdout
 from typing import Annotated
 
 import typer
@@ -46,20 +47,21 @@ def solve(
     """Look for the best bits of a problem."""
     chosen = find_algorithm(algorithm).with_settings(pairs(settings or []))
     optimise = daedal.minimize if minimize else daedal.maximize
-    result = optimise(
-        load_objective(problem, n),
-        n,
-        algorithm=chosen,
-        popsize=popsize,
-        seed=seed,
-        max_evaluations=max_evaluations,
-        max_generations=max_generations,
-        patience=patience,
-        target=target,
-        vectorized=not by_row,
-        shuffle=shuffle,
-        progress=True,
-    )
+    with redirect_stdout(sys.stderr):  # whatever the objective prints
+        result = optimise(
+            load_objective(problem, n),
+            n,
+            algorithm=chosen,
+            popsize=popsize,
+            seed=seed,
+            max_evaluations=max_evaluations,
+            max_generations=max_generations,
+            patience=patience,
+            target=target,
+            vectorized=not by_row,
+            shuffle=shuffle,
+            progress=True,
+        )
     if as_json:
         report = _report(problem, result)
         if history:

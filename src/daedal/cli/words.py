@@ -7,12 +7,15 @@ import math
 
 def pairs(words: list[str]) -> dict[str, str]:
     """Read the words of `--set`."""
-    found = {}
+    found: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not (key and equals and value):
             raise ValueError(f"expected --set key=value, as in --set corruption=0.05, got {word!r}")
-        found[key.strip().replace("-", "_")] = value.strip()
+        key = key.strip().replace("-", "_")
+        if key in found:
+            raise ValueError(f"expected --set {key} once, got it twice")
+        found[key] = value.strip()
     return found
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import cache
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from daedal.bits import Bits
+from daedal.memory import check_fits
 from daedal.settings import check_types
+
+_BYTES_A_PAIR = 24  # counts and weights
 
 Info: TypeAlias = Mapping[str, float]
 """What a fit has to tell the user, by name: epochs, error, edges."""
@@ -40,12 +44,32 @@ def check_parents(x: Bits) -> tuple[int, int]:
     return x.shape[0], x.shape[1]
 
 
+def check_pairs_fit(n: int) -> None:
+    """Refuse a number of variables whose pairs no memory holds."""
+    check_fits(_BYTES_A_PAIR * n * n, f"a table of all pairs of n={n} variables")
+
+
+@cache
+def _load_kernels(kind: type[Model]) -> None:
+    """Fit and sample something too small to matter, with the default hyperparameters."""
+    rng = np.random.default_rng(0)
+    kind().fit(rng.integers(0, 2, (10, 3), dtype=np.uint8), rng=rng).sample(2, rng=rng)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Model(ABC):
     """Hyperparameters of a probability model of bit strings; no state."""
 
+    compiled: ClassVar[bool] = False
+    """Whether it has kernels of its own, which take some seconds to compile when they are first used."""
+
     def __post_init__(self) -> None:
         check_types(self)
+
+    def prepare(self) -> None:
+        """Compile or load the kernels, so that the clock of a run measures the run."""
+        if self.compiled:
+            _load_kernels(type(self))
 
     @abstractmethod
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from daedal.bits import Bits
 from daedal.compilation import announce
 from daedal.kernels import bayesnet as kernels
-from daedal.models.base import Fitted, Model, check_parents
+from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
 from daedal.models.checks import check_at_least, check_between
 from daedal.rng import words32
 
@@ -98,6 +99,8 @@ class BayesNet(Model):
     (1, 1)
     """
 
+    compiled: ClassVar[bool] = True
+
     max_parents: int | None = None
     penalty: float = 1.0
 
@@ -114,6 +117,7 @@ class BayesNet(Model):
         """
         announce(kernels.grow)
         rows, n = check_parents(x)
+        check_pairs_fit(n)
         if rows >= kernels.MOST_ROWS:
             raise ValueError(f"expected fewer than {kernels.MOST_ROWS} rows to fit, got x.shape={x.shape}")
         price = kernels.price(rows, self.penalty)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 def check_between(name: str, value: float, low: float, high: float) -> None:
     """Refuse a number outside low..high, nan included."""
@@ -21,3 +24,9 @@ def check_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
     """Refuse a word that is not among the known ones."""
     if value not in known:
         raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {name}={value!r}")
+
+
+def check_converged(weights: NDArray[np.float32], what: str, learning_rate: float) -> None:
+    """Refuse weights that training has driven beyond all numbers."""
+    if not np.isfinite(weights).all():
+        raise ValueError(f"the training of {what} diverged with learning_rate={learning_rate:g}; try a smaller one")

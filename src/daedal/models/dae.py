@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from daedal.kernels.products import padded
 from daedal.kernels.tiles import LANES
 from daedal.memory import check_fits
 from daedal.models.base import Fitted, Model, check_parents
-from daedal.models.checks import check_at_least, check_between
+from daedal.models.checks import check_at_least, check_between, check_converged
 from daedal.models.convergence import TrainingErrors
 from daedal.rng import words16, words32
 from daedal.threads import one_blas_thread
@@ -107,6 +107,8 @@ class DAE(Model):
     (3, 10)
     """
 
+    compiled: ClassVar[bool] = True
+
     hidden: int | None = None
     tied: bool = True
     error: Literal["cross-entropy", "squared"] = "cross-entropy"
@@ -134,9 +136,11 @@ class DAE(Model):
         check_between("momentum", self.momentum, 0.0, 0.999)
         check_between("validation", self.validation, 0.0, 0.9)
         check_between("weight_decay", self.weight_decay, -1.0, 1.0)
-        for name in ("learning_rate", "bias_factor", "init_scale", "gamma", "min_epochs", "min_updates"):
+        check_between("init_scale", self.init_scale, 0.0, 100.0)
+        for name in ("learning_rate", "bias_factor", "gamma", "min_epochs", "min_updates"):
             check_at_least(name, getattr(self, name), 0)
-        for name in ("batch_size", "check_every", "max_epochs", "sampling_steps"):
+        check_between("sampling_steps", self.sampling_steps, 1, 10_000)
+        for name in ("batch_size", "check_every", "max_epochs"):
             check_at_least(name, getattr(self, name), 1)
         if self.overfitting is not None:
             check_at_least("overfitting", self.overfitting, 0)
@@ -204,12 +208,8 @@ class DAE(Model):
             updates = epoch * (len(data) // batch)
             if epoch >= self.min_epochs and updates >= self.min_updates and errors.converged():
                 break
-        if not np.isfinite(best.encoder).all():
-            raise ValueError(
-                f"the training of the autoencoder diverged with learning_rate={self.learning_rate:g}, "
-                f"momentum={self.momentum:g}, weight_decay={self.weight_decay:g}; try a smaller learning_rate"
-            )
-        info = {"epochs": float(epoch), "error": float(best_error)}
+        check_converged(best.encoder, "the autoencoder", self.learning_rate)
+        info = {"epochs": epoch, "error": float(best_error)}
         if errors.validation:
             info["validation_error"] = min(errors.validation)
         return best, info

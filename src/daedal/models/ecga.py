@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from daedal.bits import Bits
 from daedal.compilation import announce
 from daedal.kernels import ecga as kernel
 from daedal.kernels.tree import count_logs
-from daedal.models.base import Fitted, Model, check_parents
+from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
 from daedal.models.checks import check_at_least
 from daedal.models.tree import pair_counts
 
@@ -64,6 +65,8 @@ class ECGA(Model):
     (2, 2)
     """
 
+    compiled: ClassVar[bool] = True
+
     max_group: int | None = None
 
     def __post_init__(self) -> None:
@@ -74,10 +77,11 @@ class ECGA(Model):
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> MarginalProduct:
         """Find the groups of x, shape (rows, n); nothing is drawn from rng."""
         _, n = check_parents(x)
+        check_pairs_fit(n)
         announce(kernel.merge_groups)
         seen = np.array(x, dtype=np.uint8, order="C")
         names, merges, gains = np.empty(n, dtype=np.int64), np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
-        limit = n if self.max_group is None else self.max_group
+        limit = n if self.max_group is None else min(self.max_group, n)
         _, score = kernel.merge_groups(seen, pair_counts(seen), count_logs(len(seen)), limit, names, merges, gains)
         group = np.unique(names, return_inverse=True)[1]
         sizes = np.bincount(group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,14 @@ from daedal.compilation import announce
 from daedal.kernels import rbm as kernels
 from daedal.kernels.products import padded
 from daedal.kernels.tiles import LANES
+from daedal.memory import check_fits
 from daedal.models.base import Fitted, Model, check_parents
-from daedal.models.checks import check_at_least, check_between
+from daedal.models.checks import check_at_least, check_between, check_converged
 from daedal.models.rbm_schedule import Schedule, Thresholds
 from daedal.rng import words16, words32
 from daedal.threads import one_blas_thread
 
+_WEIGHT_COPIES = 4  # weights, their transpose, velocity, scratch
 _SAMPLED_AT_A_TIME = 64
 _NOISE_AT_A_TIME = 2**22  # words, 8 MB: enough epochs to hide the call, few enough to stay small
 _MEAN_WITHIN = (0.005, 0.995)  # the first visible bias is the logit of the mean, clipped so that no bit is ever certain
@@ -108,6 +111,8 @@ class RBM(Model):
     (3, 10)
     """
 
+    compiled: ClassVar[bool] = True
+
     hidden: int | None = None
     cd_steps: int = 2
     gibbs_steps: int = 26
@@ -133,13 +138,16 @@ class RBM(Model):
         super().__post_init__()
         if self.hidden is not None:
             check_at_least("hidden", self.hidden, 1)
-        for name in ("cd_steps", "gibbs_steps", "batch_size", "check_every", "max_epochs"):
+        for name in ("cd_steps", "gibbs_steps"):
+            check_between(name, getattr(self, name), 1, 10_000)
+        for name in ("batch_size", "check_every", "max_epochs"):
             check_at_least(name, getattr(self, name), 1)
         for name in ("momentum", "late_momentum", "smoothing"):
             check_between(name, getattr(self, name), 0.0, 0.999)
         for name in ("min_gain", "momentum_below", "rate_below", "stop_below", "low_error"):
             check_between(name, getattr(self, name), 0.0, 1.0)
-        for name in ("learning_rate", "bias_factor", "init_scale", "rise", "min_updates", "min_epochs"):
+        check_between("init_scale", self.init_scale, 0.0, 100.0)
+        for name in ("learning_rate", "bias_factor", "rise", "min_updates", "min_epochs"):
             check_at_least(name, getattr(self, name), 0)
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedRBM:
@@ -147,6 +155,7 @@ class RBM(Model):
         announce(kernels.train)
         rows, n = check_parents(x)
         m = max(n // 2, 1) if self.hidden is None else self.hidden
+        check_fits(_WEIGHT_COPIES * 4 * padded(n) * padded(m), f"a Boltzmann machine of n={n} and hidden={m}")
         data = np.zeros((rows, padded(n)), dtype=np.uint8)
         data[:, :n] = x
         with one_blas_thread():
@@ -171,9 +180,10 @@ class RBM(Model):
             schedule.add(error, epoch=epoch, updates=epoch * (rows // batch))
             if schedule.stop:
                 break
+        check_converged(theta.weights, "the Boltzmann machine", self.learning_rate)
         theta.hidden_bias[...] -= theta.mean @ theta.weights
         theta.mean[...] = 0
-        return theta, {"epochs": float(epoch), "error": schedule.smoothed[-1]}
+        return theta, {"epochs": epoch, "error": schedule.smoothed[-1]}
 
     def batch_rows(self, rows: int) -> int:
         """Give the size of a batch: rows are divided evenly into batches of about batch_size, few rows into four."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from scipy.special import chdtri
 from daedal.bits import Bits
 from daedal.compilation import announce
 from daedal.kernels import tree as kernel
-from daedal.models.base import Fitted, Model, check_parents
+from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
 from daedal.models.checks import check_between
 from daedal.rng import words32
 from daedal.threads import one_blas_thread
@@ -70,6 +71,8 @@ class Tree(Model):
     {'edges': 1, 'information': 1.0}
     """
 
+    compiled: ClassVar[bool] = True
+
     significance: float = 0.05
 
     def __post_init__(self) -> None:
@@ -78,7 +81,7 @@ class Tree(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Forest:
         """Find the forest of x, shape (rows, n); nothing is drawn from rng."""
-        check_parents(x)
+        check_pairs_fit(check_parents(x)[1])
         announce(kernel.spanning_forest)
         pairs = pair_counts(x)
         weights = np.empty(pairs.shape)

@@ -17,6 +17,9 @@ from daedal.problems.sizes import check_whole
 EXACT_MEMORY = 2**30
 """Bytes of tables up to which the optimum is computed when asked for: at most some ten seconds of work."""
 
+QUICK_MEMORY = 2**26
+"""Bytes of tables up to which the optimum that a file states is checked when it is read: some tenths of a second."""
+
 TABLE_MEMORY = 4 * 2**30
 """Bytes that the tables of one landscape may take."""
 
@@ -153,6 +156,10 @@ class NK:
         >>> row, value = NK.random(n=10, k=2, seed=1).maximise()
         """
         return elimination.maximise(self.n, self.neighbours.tolist(), list(self.tables), planned=self._plan)
+
+    def quick_optimum(self) -> float | None:
+        """Compute the largest fitness where that takes no more than a moment, whatever the source states."""
+        return None if self._plan.peak_bytes > QUICK_MEMORY or self._exact is None else self._exact[1]
 
     @cached_property
     def _plan(self) -> elimination.Plan:

@@ -53,11 +53,15 @@ def read_nk(path: str | os.PathLike[str]) -> NK:
         if len(set(row)) < k + 1:
             raise _bad(path, start + 2, f"{k + 1} different neighbours from here on", str(row))
     values = [_number(path, at, text) for at, text in enumerate(lines[split:], start=split + 1)]
-    return NK(
+    landscape = NK(
         np.array(neighbours, dtype=np.int64).reshape(n, k + 1),
         np.array(values, dtype=np.float64).reshape(n, 2 ** (k + 1)),
         known_optimum=optimum,
     )
+    exact = landscape.quick_optimum()
+    if optimum is not None and exact is not None and not math.isclose(optimum, exact, rel_tol=1e-6, abs_tol=1e-6):
+        raise _bad(path, len(lines) + 1, f"the optimum of the tables above, {exact:.10g}", f"{optimum:.10g}")
+    return landscape
 
 
 def write_nk(nk: NK, path: str | os.PathLike[str]) -> None:
@@ -80,6 +84,8 @@ def write_nk(nk: NK, path: str | os.PathLike[str]) -> None:
     if nk.optimum is not None:
         lines.append(f"{_OPTIMUM} {float(nk.optimum)!r}")
     target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"expected a file to write, got the folder {target}")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"expected to write {target}, but there is no folder {target.parent}; make it first")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")

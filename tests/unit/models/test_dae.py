@@ -214,7 +214,7 @@ def test_info_tells_epochs_and_errors() -> None:
     for fitted in (plain, watched):
         assert 50 <= fitted.info["epochs"] <= 2000
         assert 0 < fitted.info["error"] < 10 * np.log(2), "no better than a guess"
-        assert all(isinstance(value, float) for value in fitted.info.values())
+        assert isinstance(fitted.info["epochs"], int)
 
 
 @pytest.mark.parametrize("tied", [True, False])
