@@ -64,8 +64,8 @@ class FittedDAE(Fitted):
 class DAE(Model):
     """Denoising autoencoder with one hidden layer.
 
-    The defaults are the settings that the paper's author used later, with a corruption of 0.05, which solved more than
-    0.1 on every problem tried (docs/models.md), and without weight decay. `DAE.paper_2015()` has those of the paper.
+    The defaults are the settings that the paper's author used later, with a corruption of 0.05, which solved as much
+    as 0.1 or more (docs/models.md), and without weight decay. `DAE.paper_2015()` has those of the paper.
 
     Parameters
     ----------
