@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import daedal
+from daedal.cli import options
 from daedal.cli.objective import sendable_objective
 from daedal.cli.words import finite, pairs
 from daedal.comparison import Job, Summary, run_jobs, summarise
@@ -24,24 +25,22 @@ INTERRUPTED = 130
 
 
 def compare(
-    problem: Annotated[str, typer.Argument(help='A problem ("trap:k=5,n=50") or "path/to/file.py:function".')],
+    problem: options.Problem,
     algorithm: Annotated[list[str], typer.Option("--algorithm", "-a", help="See `daedal list`; repeat it.")],
-    popsize: Annotated[int | None, typer.Option(help="Population size; chosen from n where not given.")] = None,
+    popsize: options.Popsize = None,
     runs: Annotated[int, typer.Option(help="Runs of each algorithm, with the seeds from --seed on.")] = 10,
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes; the results do not depend on it.")] = 1,
-    n: Annotated[int | None, typer.Option("--n", help="Number of variables, for file.py:function.")] = None,
-    max_evaluations: Annotated[int | None, typer.Option(help="Evaluate no more rows than this in a run.")] = None,
-    max_generations: Annotated[int | None, typer.Option(help="Run no more generations than this.")] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after so many generations without progress.")] = None,
-    target: Annotated[float | None, typer.Option(help="Stop when this fitness is reached.")] = None,
-    minimize: Annotated[bool, typer.Option("--minimize", help="Look for the smallest value.")] = False,
-    by_row: Annotated[bool, typer.Option("--by-row", help="The function takes one row, not a batch.")] = False,
-    shuffle: Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")] = True,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="For all algorithms; may be repeated.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
+    n: options.Variables = None,
+    max_evaluations: options.MaxEvaluations = None,
+    max_generations: options.MaxGenerations = None,
+    patience: options.Patience = None,
+    target: options.Target = None,
+    minimize: options.Minimize = False,
+    by_row: options.ByRow = False,
+    shuffle: options.Shuffle = True,
+    settings: options.Settings = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare algorithms on a problem: the same seeds for each."""
     for name, value in (("--runs", runs), ("--workers", workers)):

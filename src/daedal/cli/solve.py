@@ -12,6 +12,7 @@ from rich.console import Console
 
 import daedal
 from daedal.bits import to_text
+from daedal.cli import options
 from daedal.cli.objective import load_objective
 from daedal.cli.words import finite, pairs
 from daedal.optimize import Result
@@ -24,24 +25,20 @@ INTERRUPTED = 130
 
 
 def solve(
-    problem: Annotated[
-        str, typer.Argument(help='A problem ("trap:k=5,n=50", see `daedal list`) or "path/to/file.py:function".')
-    ],
+    problem: options.Problem,
     algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="See `daedal list`.")] = "dae",
-    popsize: Annotated[int | None, typer.Option(help="Population size; chosen from n where not given.")] = None,
+    popsize: options.Popsize = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn where not given.")] = None,
-    n: Annotated[int | None, typer.Option("--n", help="Number of variables, for file.py:function.")] = None,
-    max_evaluations: Annotated[int | None, typer.Option(help="Evaluate no more rows than this.")] = None,
-    max_generations: Annotated[int | None, typer.Option(help="Run no more generations than this.")] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after so many generations without progress.")] = None,
-    target: Annotated[float | None, typer.Option(help="Stop when this fitness is reached.")] = None,
-    minimize: Annotated[bool, typer.Option("--minimize", help="Look for the smallest value.")] = False,
-    by_row: Annotated[bool, typer.Option("--by-row", help="The function takes one row, not a batch.")] = False,
-    shuffle: Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")] = True,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a hyperparameter; may be repeated.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    n: options.Variables = None,
+    max_evaluations: options.MaxEvaluations = None,
+    max_generations: options.MaxGenerations = None,
+    patience: options.Patience = None,
+    target: options.Target = None,
+    minimize: options.Minimize = False,
+    by_row: options.ByRow = False,
+    shuffle: options.Shuffle = True,
+    settings: options.Settings = None,
+    as_json: options.AsJson = False,
     history: Annotated[bool, typer.Option("--history", help="With --json: add a record for each generation.")] = False,
 ) -> None:
     """Look for the best bits of a problem."""

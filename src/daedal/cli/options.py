@@ -1,0 +1,24 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+Problem: TypeAlias = Annotated[
+    str, typer.Argument(help='A problem ("trap:k=5,n=50", see `daedal list`) or "path/to/file.py:function".')
+]
+Popsize: TypeAlias = Annotated[int | None, typer.Option(help="Population size; chosen from n where not given.")]
+Variables: TypeAlias = Annotated[int | None, typer.Option("--n", help="Number of variables, for file.py:function.")]
+MaxEvaluations: TypeAlias = Annotated[int | None, typer.Option(help="Evaluate no more rows than this in a run.")]
+MaxGenerations: TypeAlias = Annotated[int | None, typer.Option(help="Run no more generations than this.")]
+Patience: TypeAlias = Annotated[int | None, typer.Option(help="Stop after so many generations without progress.")]
+Target: TypeAlias = Annotated[float | None, typer.Option(help="Stop when this fitness is reached.")]
+Minimize: TypeAlias = Annotated[bool, typer.Option("--minimize", help="Look for the smallest value.")]
+ByRow: TypeAlias = Annotated[bool, typer.Option("--by-row", help="The function takes one row, not a batch.")]
+Shuffle: TypeAlias = Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")]
+Settings: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a hyperparameter; may be repeated.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
