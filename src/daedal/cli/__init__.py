@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from daedal.cli.app import app
+from daedal.cli.words import INTERRUPTED
 
-INTERRUPTED = 130
 BAD_INPUT = 2
 
 

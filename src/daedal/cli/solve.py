@@ -14,14 +14,11 @@ import daedal
 from daedal.bits import to_text
 from daedal.cli import options
 from daedal.cli.objective import load_objective
-from daedal.cli.words import finite, pairs
+from daedal.cli.words import INTERRUPTED, finite, pairs
 from daedal.optimize import Result
 from daedal.optimizer import Generation
 from daedal.presets import find_algorithm
 from daedal.stopping import StopReason
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
 
 
 def solve(

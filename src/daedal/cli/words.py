@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
 
 def pairs(words: list[str]) -> dict[str, str]:
     """Read the words of `--set`."""
