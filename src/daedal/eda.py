@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from daedal.bits import Bits, Fitness, as_numbers
+from daedal.bits import Bits, Fitness, as_numbers, check_bits
+from daedal.container import Json
 from daedal.memory import check_fits
 from daedal.models.base import Fitted, Info, Model
 from daedal.models.checks import check_one_of
@@ -15,6 +18,7 @@ from daedal.optimizer import Best, Generation
 from daedal.replacement import REPLACEMENTS, Scored
 from daedal.rng import Stream, check_seed, stream
 from daedal.selection import SELECTIONS
+from daedal.state import State
 from daedal.stopping import Limits, StopReason
 
 _BYTES_AN_ENTRY = 12
@@ -56,6 +60,8 @@ class EDA:
         "tournament" (of size two, without replacement) or "truncation".
     replacement
         "parents" (parents and candidates are the next population) or "rtr" (restricted tournament replacement).
+    initial
+        Rows to begin with, shape (rows, n), at most popsize; random ones fill up the first population.
 
     Examples
     --------
@@ -77,8 +83,9 @@ class EDA:
         limits: Limits | None = None,
         selection: str = "tournament",
         replacement: str = "parents",
+        initial: Bits | None = None,
     ) -> None:
-        self.n = _check_count("n", n, 1, "give the number of variables")
+        self.n = check_count("n", n, 1, "give the number of variables")
         if not isinstance(model, Model):
             raise TypeError(f"expected a model, such as daedal.models.DAE(), got model={model!r}")
         self.model = model
@@ -89,6 +96,7 @@ class EDA:
         check_one_of("replacement", replacement, tuple(REPLACEMENTS))
         self.selection = selection
         self.replacement = replacement
+        self.initial = None if initial is None else self._check_initial(initial)
         self.stop: StopReason | None = None
         self.best: Best | None = None
         self.last: Generation | None = None
@@ -99,6 +107,7 @@ class EDA:
         self._population: Scored = nothing
         self._parents: Scored = nothing
         self._fitted: Fitted | None = None
+        self._fitted_before: Fitted | None = None  # of the generation told last, while the next is asked for
 
     def ask(self) -> Bits:
         """Give the next rows to evaluate, shape (rows, n); asked again before `tell`, the same ones."""
@@ -119,6 +128,7 @@ class EDA:
             bad = "nan" if np.isnan(values).any() else "inf"
             raise ValueError(f"expected numbers as fitness, got {bad}; use -inf for what is infeasible")
         rows, self._asked = self._asked, None
+        self._fitted_before = self._fitted
         self._evaluations += len(rows)
         improved = self._update_best(rows, values)
         self._merge((rows, values))
@@ -135,6 +145,58 @@ class EDA:
             self.stop = StopReason.CONVERGED
         self._generation += 1
 
+    def state(self) -> State:
+        """Give what the run needs to go on from the generation told last, also while rows are asked for."""
+        arrays: dict[str, NDArray[Any]] = {
+            "population": self._population[0],
+            "population_fitness": self._population[1],
+            "parents": self._parents[0],
+            "parents_fitness": self._parents[1],
+            **{f"model/{name}": array for name, array in self.model.memory(self._fitted_before).items()},
+        }
+        fields: dict[str, Json] = {
+            "generation": self._generation,
+            "evaluations": self._evaluations,
+            "stop": None if self.stop is None else self.stop.value,
+            "best": None,
+        }
+        if self.best is not None:
+            arrays["best"] = self.best.x
+            best = {"fitness": self.best.fitness, "generation": self.best.generation}
+            fields["best"] = {**best, "evaluations": self.best.evaluations}
+        return State(arrays=arrays, fields=fields)
+
+    def restore(self, state: State) -> None:
+        """Go on where another optimizer of the same kind stood when it gave its state.
+
+        Examples
+        --------
+        >>> import daedal
+        >>> first, second = (daedal.EDA(n=8, model=daedal.models.UMDA(), popsize=20, seed=1) for _ in range(2))
+        >>> first.tell(first.ask().sum(axis=1))
+        >>> second.restore(first.state())
+        >>> bool((first.ask() == second.ask()).all())
+        True
+        """
+        fields, arrays = state.fields, state.arrays
+        self._generation = state.whole("generation")
+        self._evaluations = state.whole("evaluations")
+        self.stop = None if fields.get("stop") is None else StopReason(state.text("stop"))
+        self._population = state.bits("population", self.n), state.numbers("population_fitness", like="population")
+        self._parents = state.bits("parents", self.n), state.numbers("parents_fitness", like="parents")
+        kept = {name.removeprefix("model/"): array for name, array in arrays.items() if name.startswith("model/")}
+        self._fitted = self._fitted_before = self.model.remembered(kept, self.n)
+        self._asked = None
+        self.best = None
+        if fields.get("best") is not None:
+            best = state.inner("best")
+            self.best = Best(
+                x=state.bits("best", self.n),
+                fitness=best.number("fitness"),
+                generation=best.whole("generation"),
+                evaluations=best.whole("evaluations"),
+            )
+
     @cached_property
     def _mask(self) -> Bits:
         return stream(self.seed, Stream.MASK).integers(0, 2, self.n, dtype=np.uint8)
@@ -146,7 +208,20 @@ class EDA:
 
     def _first_population(self) -> Bits:
         rng = stream(self.seed, Stream.START)
-        return rng.integers(0, 2, (self._batch_rows(self.popsize), self.n), dtype=np.uint8)
+        rows = rng.integers(0, 2, (self._batch_rows(self.popsize), self.n), dtype=np.uint8)
+        if self.initial is not None:
+            given = self.initial[: len(rows)]
+            rows[: len(given)] = given ^ self._mask
+        return rows
+
+    def _check_initial(self, initial: Bits) -> Bits:
+        check_bits(initial, self.n)
+        if len(initial) > self.popsize:
+            raise ValueError(
+                f"expected at most popsize={self.popsize} initial rows, got {len(initial)}; give fewer, or a larger "
+                "popsize"
+            )
+        return initial
 
     def _candidates(self) -> Bits:
         """Build the model and sample it (Algorithm 1, lines 4 and 5)."""
@@ -207,7 +282,14 @@ def _mean(values: Fitness) -> float:
         return float(values.mean()) if len(values) else float("-inf")
 
 
-def _check_count(name: str, value: int, least: int, hint: str) -> int:
+def check_count(name: str, value: object, least: int, hint: str) -> int:
+    """Give a whole number; refuse anything else, or less, with a hint at what to do.
+
+    Examples
+    --------
+    >>> check_count("runs", 20, 1, "20 is the paper's number")
+    20
+    """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}; {hint}")
     return int(value)
@@ -216,6 +298,6 @@ def _check_count(name: str, value: int, least: int, hint: str) -> int:
 def choose_popsize(popsize: int | None, n: int) -> int:
     """Give popsize, or the default for n where it is None; refuse what does not fit into memory."""
     default = default_popsize(n)
-    popsize = default if popsize is None else _check_count("popsize", popsize, 2, f"the default for n={n} is {default}")
+    popsize = default if popsize is None else check_count("popsize", popsize, 2, f"the default for n={n} is {default}")
     check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
     return popsize

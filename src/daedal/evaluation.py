@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.bits import Bits, Fitness, as_numbers, to_text
+from daedal.cache import MemoryCache, distinct
+from daedal.words import named
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
 """A function of rows of 0/1, shape (rows, n), that gives one number a row; or of one row, that gives one number."""
@@ -32,6 +34,13 @@ class Evaluator:
     dtype
         Of the rows that the objective gets. A user's function gets int64, so that `2 * x - 1` or `x[:, 0] - x[:, 1]`
         mean what they say; in uint8, 0 - 1 would be 255.
+    deduplicate
+        Whether a row that comes again has the value that it had before, without a call.
+
+    Attributes
+    ----------
+    evaluations, carried_out
+        Rows asked for, and rows that the objective was called with.
 
     Examples
     --------
@@ -47,19 +56,42 @@ class Evaluator:
         vectorized: bool = True,
         sign: int = 1,
         dtype: type[np.integer[Any]] = np.int64,
+        deduplicate: bool = False,
     ) -> None:
         self.objective = objective
         self.vectorized = vectorized
         self.sign = sign
         self.dtype = dtype
+        self.deduplicate = deduplicate
+        self._cache: MemoryCache | None = None
         self.evaluations = 0
+        self.carried_out = 0
 
     def __call__(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), to be maximised, of the rows of x, shape (rows, n)."""
+        values = self._with_cache(x) if self.deduplicate else self._carry_out(x)
+        self.evaluations += len(x)
+        return values
+
+    def _with_cache(self, x: Bits) -> Fitness:
+        """Call the objective with those rows alone that it has not seen, each once."""
+        if self._cache is None:
+            self._cache = MemoryCache(x.shape[1])
+        values, known = self._cache.find(x)
+        if not known.all():
+            asked = x[~known]
+            first, inverse = distinct(asked)
+            found = self._carry_out(asked[first])
+            self._cache.add(asked[first], found)
+            values[~known] = found[inverse]
+        return values
+
+    def _carry_out(self, x: Bits) -> Fitness:
+        """Call the objective."""
         rows = x.astype(self.dtype)  # a copy: whatever the objective does to it stays there
         values = self._batch(rows) if self.vectorized else np.array([self._one(row) for row in rows])
         self._check(values, x)
-        self.evaluations += len(x)
+        self.carried_out += len(x)
         return self.sign * values
 
     def _batch(self, rows: NDArray[Any]) -> Fitness:
@@ -67,7 +99,7 @@ class Evaluator:
             returned = self.objective(rows)
         except (Exception, SystemExit) as error:
             raise ObjectiveError(
-                f"the objective raised {_named(error)} for a batch of shape {rows.shape}; it is called with an array "
+                f"the objective raised {named(error)} for a batch of shape {rows.shape}; it is called with an array "
                 "of 0/1 rows (for a function of one row, say vectorized=False, or --by-row)"
             ) from error
         values = _numbers(returned)
@@ -82,7 +114,7 @@ class Evaluator:
         try:
             returned = self.objective(row)
         except (Exception, SystemExit) as error:
-            raise ObjectiveError(f"the objective raised {_named(error)} for the row {to_text(row)}") from error
+            raise ObjectiveError(f"the objective raised {named(error)} for the row {to_text(row)}") from error
         value = _numbers(returned)
         if value.shape not in ((), (1,)):
             raise ObjectiveError(f"expected one number for a row from the objective, got shape={value.shape}")
@@ -107,8 +139,3 @@ def _numbers(returned: object) -> Fitness:
         return as_numbers(returned, source="from the objective")
     except ValueError as error:
         raise ObjectiveError(str(error)) from error
-
-
-def _named(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

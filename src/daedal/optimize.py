@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
+from daedal import cache
 from daedal.bits import Bits, to_text
 from daedal.eda import EDA, choose_popsize
 from daedal.evaluation import Evaluator, Objective
@@ -43,7 +44,9 @@ class Result:
     stop
         Why the run ended; `stop.message` says it in a sentence.
     evaluations, evaluations_to_best
-        Rows evaluated in all, and up to the generation that found x.
+        Rows evaluated in all, and up to the generation that found x; duplicates count.
+    unique_evaluations
+        Rows that the objective was really called with: the others had been evaluated before.
     generations
         Generations after the first, random one.
     cpu_seconds, cpu_seconds_to_best
@@ -63,6 +66,7 @@ class Result:
     stop: StopReason
     evaluations: int
     evaluations_to_best: int
+    unique_evaluations: int
     generations: int
     cpu_seconds: float
     cpu_seconds_to_best: float
@@ -242,6 +246,7 @@ def _optimize(
     )
     title = f"{algorithm.name} on {task.name}, popsize {optimizer.popsize}, seed {seed}"
     algorithm.model.prepare()
+    cache.prepare()
     with LiveTable(title, goal=goal) if progress else nullcontext() as table:
         history, best, stop = _loop(optimizer, task.evaluate, sign=sign, table=table, callback=callback)
     return Result(
@@ -251,6 +256,7 @@ def _optimize(
         stop=stop,
         evaluations=history[-1].evaluations,
         evaluations_to_best=best.evaluations,
+        unique_evaluations=task.evaluate.carried_out,
         generations=history[-1].generation,
         cpu_seconds=history[-1].cpu_seconds,
         cpu_seconds_to_best=history[best.generation].cpu_seconds,
@@ -335,7 +341,7 @@ def _task(
         raise ValueError("expected n, the number of variables, beside a function, as in maximize(f, n=60)")
     return _Task(
         name=getattr(objective, "__name__", type(objective).__name__),
-        evaluate=Evaluator(objective, vectorized=vectorized, sign=sign),
+        evaluate=Evaluator(objective, vectorized=vectorized, sign=sign, deduplicate=True),
         n=n,
         optimum=None,
         restore=_unchanged,
@@ -345,7 +351,7 @@ def _task(
 def _problem_task(problem: Problem, name: str, *, sign: int, restore: Callable[[Bits], Bits]) -> _Task:
     return _Task(
         name=name,
-        evaluate=Evaluator(problem.evaluate, sign=sign, dtype=np.uint8),
+        evaluate=Evaluator(problem.evaluate, sign=sign, dtype=np.uint8, deduplicate=True),
         n=problem.n,
         optimum=getattr(problem, "optimum", None) if sign > 0 else None,  # the optimum is the largest value
         restore=restore,

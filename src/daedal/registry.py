@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from daedal.problems import HIFF, NK, OneMax, Problem, Trap, read_nk
-from daedal.settings import REQUIRED, Parameter, coerce, parameters, unknown
+from daedal.settings import REQUIRED, Parameter, Setting, coerce, parameters, unknown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,17 +47,58 @@ def find_problem(spec: str) -> Problem:
     >>> find_problem("trap:k=4,n=40")
     Trap(k=4, n=40)
     """
+    kind, values = _named(spec)
+    path = problem_file(spec)[1]
+    if kind.read is not None and path is not None:
+        return kind.read(path)
+    return _made(kind, tuple(values.items()))
+
+
+def problem_file(spec: str) -> tuple[str, str | None]:
+    """Give the kind of problem that a text names, and the file it is read from, or None.
+
+    Examples
+    --------
+    >>> problem_file("nk:some/file.nk"), problem_file("hiff:n=64")
+    (('nk', 'some/file.nk'), ('hiff', None))
+    """
     name, _, rest = spec.partition(":")
     if name not in _PROBLEMS:
         raise ValueError(unknown("problem", name, _PROBLEMS))
+    from_file = _PROBLEMS[name].read is not None and rest and ("=" not in rest or Path(rest).exists())
+    return name, rest if from_file else None
+
+
+def canonical_problem(spec: str) -> str:
+    """Write a problem's name with all its parameters, in the order of the alphabet.
+
+    Examples
+    --------
+    >>> canonical_problem("trap:n=50,k=5")
+    'trap:k=5,n=50'
+    """
+    kind, values = _named(spec)
+    return f"{kind.name}:" + ",".join(f"{name}={value}" for name, value in sorted(values.items()))
+
+
+def _named(spec: str) -> tuple[ProblemKind, dict[str, Setting]]:
+    """Give the kind of a problem that a text names, and its parameters, defaults included; none where it has a file."""
+    name, path = problem_file(spec)
     kind = _PROBLEMS[name]
-    if kind.read is not None and rest and ("=" not in rest or Path(rest).exists()):
-        return kind.read(rest)
-    values = coerce(name, _pairs(kind, rest), kind.parameters())
-    missing = [p.name for p in kind.parameters().values() if p.default is REQUIRED and p.name not in values]
+    if path is not None:
+        return kind, {}
+    known = kind.parameters()
+    values = coerce(name, _pairs(kind, spec.partition(":")[2]), known)
+    missing = [p.name for p in known.values() if p.default is REQUIRED and p.name not in values]
     if missing:
         raise ValueError(f"expected {name} to be given {' and '.join(missing)}, as in {kind.example}, got {spec!r}")
-    return kind.make(**values)
+    return kind, {name: parameter.default for name, parameter in known.items()} | values
+
+
+@lru_cache(maxsize=16)
+def _made(kind: ProblemKind, values: tuple[tuple[str, Setting], ...]) -> Problem:
+    """Make a problem; kept, because the optimum of a landscape may take seconds, once."""
+    return kind.make(**dict(values))
 
 
 def _pairs(kind: ProblemKind, text: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ import pytest
 
 import daedal
 from daedal.bits import from_text, to_text
-from daedal.cli.objective import load_objective
+from daedal.objectives import load_objective
 from daedal.problems import NK, Trap, read_nk, write_nk
 
 FIELDS = [

@@ -11,7 +11,14 @@ import pytest
 
 from daedal import registry
 from daedal.problems import HIFF, NK, OneMax, Problem, Trap, write_nk
-from daedal.registry import ProblemKind, find_problem, problem_kinds, register_problem
+from daedal.registry import (
+    ProblemKind,
+    canonical_problem,
+    find_problem,
+    problem_file,
+    problem_kinds,
+    register_problem,
+)
 
 
 @pytest.fixture
@@ -106,3 +113,58 @@ def test_a_name_is_looked_up_without_looking_at_the_disk(tmp_path: Path, monkeyp
     (tmp_path / "trap").mkdir()
     assert os.listdir() == ["trap"]
     assert find_problem("trap:k=4,n=8") == Trap(k=4, n=8)
+
+
+# One name for each
+
+
+@pytest.mark.parametrize(
+    ("spec", "canonical"),
+    [
+        ("trap:n=50,k=5", "trap:k=5,n=50"),
+        ("trap: n = 50 , k = 05", "trap:k=5,n=50"),
+        ("trap", "trap:k=5,n=50"),
+        ("onemax:", "onemax:n=100"),
+        ("nk:seed=3,n=6,k=2", "nk:k=2,n=6,seed=3"),
+    ],
+)
+def test_the_canonical_name_has_all_parameters_in_order(spec: str, canonical: str) -> None:
+    assert canonical_problem(spec) == canonical
+    assert canonical_problem(canonical) == canonical
+    made, again = find_problem(spec), find_problem(canonical)
+    assert type(made) is type(again)
+    x = np.eye(made.n, dtype=np.uint8)
+    assert np.array_equal(made.evaluate(x), again.evaluate(x))
+
+
+@pytest.mark.parametrize("example", sorted(kind.example.partition(" ")[0] for kind in problem_kinds().values()))
+def test_the_canonical_name_of_each_example_names_the_same(example: str) -> None:
+    made, again = find_problem(example), find_problem(canonical_problem(example))
+    x = np.tri(made.n, dtype=np.uint8)
+    assert np.array_equal(made.evaluate(x), again.evaluate(x))
+
+
+def test_two_files_have_no_canonical_name_in_common(tmp_path: Path) -> None:
+    names = {canonical_problem(f"nk:{tmp_path / name}") for name in ("a.nk", "b.nk")}
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"), [("tarp:n=5", "unknown problem"), ("nk:n=6", "given k and seed"), ("trap:z=1", "'z'")]
+)
+def test_what_names_nothing_has_no_canonical_name(spec: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        canonical_problem(spec)
+
+
+def test_the_file_of_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert problem_file("nk:some/file.nk") == ("nk", "some/file.nk")  # it need not be there
+    assert problem_file("nk:n=6,k=2,seed=3") == ("nk", None)
+    assert problem_file("nk") == ("nk", None)
+    assert problem_file("onemax:n=8") == ("onemax", None)
+    assert problem_file("onemax:some/file") == ("onemax", None)  # it has no format
+    Path("n=6,k=2").touch()
+    assert problem_file("nk:n=6,k=2") == ("nk", "n=6,k=2")
+    with pytest.raises(ValueError, match=r"unknown problem 'nnk', did you mean 'nk'\?"):
+        problem_file("nnk:some/file.nk")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from daedal import __version__
-from daedal.cli import compare, instance, listing, optimum, solve
+from daedal.cli import compare, instance, listing, optimum, reproduce, solve, study
 
 app = typer.Typer(
     add_completion=False,
@@ -33,3 +33,5 @@ app.command(name="compare")(compare.compare)
 app.command(name="list")(listing.list_all)
 app.command(name="optimum")(optimum.optimum)
 app.add_typer(instance.app, name="instance")
+app.add_typer(study.app, name="study")
+app.add_typer(reproduce.app, name="reproduce")

@@ -14,9 +14,9 @@ from rich.table import Table
 
 import daedal
 from daedal.cli import options
-from daedal.cli.objective import sendable_objective
 from daedal.cli.words import INTERRUPTED, finite, pairs
 from daedal.comparison import Job, Summary, run_jobs, summarise
+from daedal.objectives import sendable_objective
 from daedal.optimize import Result
 from daedal.presets import find_algorithm
 from daedal.stopping import Limits

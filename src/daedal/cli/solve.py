@@ -13,8 +13,8 @@ from rich.console import Console
 import daedal
 from daedal.bits import to_text
 from daedal.cli import options
-from daedal.cli.objective import load_objective
 from daedal.cli.words import INTERRUPTED, finite, pairs
+from daedal.objectives import load_objective
 from daedal.optimize import Result
 from daedal.optimizer import Generation
 from daedal.presets import find_algorithm

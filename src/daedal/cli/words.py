@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -25,3 +31,32 @@ def pairs(words: list[str]) -> dict[str, str]:
 def finite(value: float | None) -> float | None:
     """JSON has no infinity: null stands for the fitness of a run that found nothing feasible."""
     return value if value is None or math.isfinite(value) else None
+
+
+def say(text: str) -> None:
+    """Write a line for eyes, to standard error."""
+    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+
+
+def write_pieces(pieces: Iterable[bytes], output: Path | None) -> None:
+    """Write bytes to a file, or to standard output."""
+    if output is None:
+        sys.stdout.flush()
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        return
+    with output.open("wb") as file:
+        for piece in pieces:
+            file.write(piece)
+
+
+def file_name(name: str) -> str:
+    """Give a name that every file system takes.
+
+    Examples
+    --------
+    >>> file_name("trap:k=5,n=75")
+    'trap-k5-n75'
+    """
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name.replace("=", "")).strip("-.") or "figure"

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daedal.bits import Bits
 from daedal.memory import check_fits
@@ -77,3 +78,14 @@ class Model(ABC):
 
         `previous` is the fit of the generation before, for models that live on.
         """
+
+    def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
+        """Give what the next fit needs of the one before, for a checkpoint: nothing, unless a model lives on.
+
+        A model whose `fit` uses `previous` has to give it here, as plain arrays, and make it again in `remembered`.
+        """
+        return {}
+
+    def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> Fitted | None:
+        """Make the fit before again from what `memory` gave; arrays come from a file, and have to be checked."""
+        return None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daedal.bits import Bits
 from daedal.models.base import Fitted, Model, check_parents
@@ -45,3 +48,16 @@ class PBIL(Model):
         before = previous.probabilities if isinstance(previous, Marginals) else np.full(x.shape[1], 0.5)
         towards = x[: self.best].mean(axis=0)
         return Marginals(probabilities=before + self.learning_rate * (towards - before))
+
+    def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
+        """Give the probabilities, which live on."""
+        return {"probabilities": fitted.probabilities} if isinstance(fitted, Marginals) else {}
+
+    def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> Marginals | None:
+        """Make the vector of probabilities again."""
+        if "probabilities" not in arrays:
+            return None
+        kept = arrays["probabilities"]
+        if kept.shape != (n,) or kept.dtype != np.float64 or not ((kept >= 0) & (kept <= 1)).all():
+            raise ValueError(f"expected {n} probabilities of PBIL, got shape={kept.shape}, dtype={kept.dtype}")
+        return Marginals(probabilities=kept)

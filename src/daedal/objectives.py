@@ -1,7 +1,8 @@
-"""What the word PROBLEM stands for: a name, or a function in a Python file."""
+"""Objectives that a text names: a problem of daedal, or a function in a Python file."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 
 from daedal.bits import Bits, Fitness
 from daedal.evaluation import Objective
+from daedal.registry import canonical_problem, find_problem, problem_file
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,45 @@ def _function(spec: str, n: int) -> Objective:
     return objective
 
 
+def located(spec: str, folder: Path | None) -> str:
+    """Give a text with the path of its file, where it names one, seen from a folder.
+
+    Examples
+    --------
+    >>> located("score.py:f", Path("/work")), located("trap:k=5,n=50", Path("/work"))
+    ('/work/score.py:f', 'trap:k=5,n=50')
+    """
+    before, path, after = _parts(spec)
+    return spec if path is None or folder is None else f"{before}{folder / path}{after}"
+
+
+def identity(spec: str) -> str:
+    """Say which objective a text names: the same for each way to write it, and by content, not place, for a file.
+
+    Examples
+    --------
+    >>> identity("trap:n=50, k=5")
+    'trap:k=5,n=50'
+    """
+    before, path, after = _parts(spec)
+    if path is None:
+        return canonical_problem(spec)
+    return f"{before}{hashlib.sha256(Path(path).read_bytes()).hexdigest()}{after}"
+
+
+def _parts(spec: str) -> tuple[str, str | None, str]:
+    """Take the path of a file, if there is one, out of a text."""
+    path, colon, name = spec.rpartition(":")
+    if colon and path.endswith(".py"):
+        return "", path, f":{name}"
+    kind, file = problem_file(spec)
+    return (f"{kind}:", file, "") if file is not None else (spec, None, "")
+
+
 def sendable_objective(spec: str, n: int | None, *, by_row: bool = False) -> FileFunction | str:
     """Give what stands for the objective in another process; refuse here what cannot be loaded there."""
     if isinstance(load_objective(spec, n), str):
+        find_problem(spec)
         return spec
     assert n is not None  # or it would have been refused
     return FileFunction(spec, n, by_row)

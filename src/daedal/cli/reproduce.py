@@ -1,0 +1,93 @@
+"""`daedal reproduce`: the paper's experiment."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from daedal.cli.study import (
+    Confirm,
+    Form,
+    FullGrid,
+    Holm,
+    RetryFailed,
+    StarTest,
+    TableForm,
+    TestName,
+    Workers,
+    checked_order,
+    plot_problems,
+    run_and_show,
+    run_with_display,
+    test_named,
+)
+from daedal.cli.words import INTERRUPTED
+from daedal.study.paper import FIGURES, table1
+from daedal.study.store import Store
+
+app = typer.Typer(help="Repeat the experiment of the paper.")
+
+Algorithms: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--algorithm", "-a", help="DAE-EDA, RBM-EDA, BOA or PBIL; repeat it.")
+]
+Runs: TypeAlias = Annotated[int | None, typer.Option(min=1, help="Runs of each cell; 20, or 10 with --quick.")]
+StorePath: TypeAlias = Annotated[Path, typer.Option("--store", help="The file with the results (SQLite).")]
+NkDir: TypeAlias = Annotated[Path | None, typer.Option(help="Folder with the paper's NK files, such as nk_30_4.1.")]
+MaxPopsize: TypeAlias = Annotated[int | None, typer.Option(help="The largest population size to try.")]
+
+
+@app.command(name="table1")
+def reproduce_table1(
+    problem: Annotated[
+        list[str] | None,
+        typer.Option("--problem", help='A row of the table, "trap:k=5,n=50", or a kind, "nk"; repeat it.'),
+    ] = None,
+    algorithm: Algorithms = None,
+    runs: Runs = None,
+    store: StorePath = Path("repro.db"),
+    workers: Workers = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="The small rows, without RBM-EDA, 10 runs.")] = False,
+    nk_dir: NkDir = None,
+    max_popsize: MaxPopsize = None,
+    full_grid: FullGrid = False,
+    confirm: Confirm = 0,
+    retry_failed: RetryFailed = False,
+    test: StarTest = TestName.SIGNED_RANK,
+    holm: Holm = False,
+    form: TableForm = Form.RICH,
+) -> None:
+    """Make the paper's Table 1, with its numbers beside ours. Ctrl-C loses nothing: the same command goes on."""
+    study = table1(
+        problems=problem or (),
+        algorithms=algorithm or (),
+        runs=runs,
+        max_popsize=max_popsize,
+        nk_dir=nk_dir,
+        quick=quick,
+    )
+    order = checked_order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
+    run_and_show(study, store, order, form=form, test=test_named(test), holm=holm)
+
+
+@app.command()
+def figures(
+    algorithm: Algorithms = None,
+    runs: Runs = None,
+    store: StorePath = Path("repro-figures.db"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("figures"),
+    workers: Workers = 1,
+    max_popsize: MaxPopsize = 16_000,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Draw the paper's two figures: best fitness against evaluations and against CPU time."""
+    study = table1(problems=FIGURES, algorithms=algorithm or (), runs=runs, max_popsize=max_popsize)
+    order = checked_order(workers=workers, full_grid=True, confirm=0, retry_failed=retry_failed)
+    with Store(store) as opened:
+        finished = run_with_display(study, opened, order)
+        found = opened.runs()
+    plot_problems(study, found, [], output)
+    if not finished:
+        sys.exit(INTERRUPTED)

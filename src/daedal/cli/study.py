@@ -1,0 +1,261 @@
+"""`daedal study`: many runs, kept in a store, and what they say."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+from daedal.cli.words import INTERRUPTED, file_name, say, write_pieces
+from daedal.settings import unknown
+from daedal.study.analysis import Row, Runs, analyse
+from daedal.study.display import StudyDisplay
+from daedal.study.example import EXAMPLE
+from daedal.study.export import export as exported
+from daedal.study.figures import draw, save
+from daedal.study.published import published
+from daedal.study.runner import Order, Progress, run_study
+from daedal.study.spec import Study
+from daedal.study.statistics import Test
+from daedal.study.status import Status, study_status
+from daedal.study.store import Store
+from daedal.study.table import flat_rows, latex, markdown, rich_table, sizes_markdown, sizes_table
+
+app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
+
+StorePath: TypeAlias = Annotated[Path, typer.Option("--store", help="The file with the results (SQLite).")]
+Workers: TypeAlias = Annotated[int, typer.Option(help="Processes; the results do not depend on it.")]
+FullGrid: TypeAlias = Annotated[
+    bool, typer.Option("--full-grid", help="Run every size in full, though the answer is known earlier.")
+]
+Confirm: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Measure each chosen size again, with N new seeds.")]
+RetryFailed: TypeAlias = Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed.")]
+
+
+class Form(StrEnum):
+    """How a table is written."""
+
+    RICH = "rich"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+    JSON = "json"
+
+
+class Export(StrEnum):
+    """How runs are written."""
+
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+
+
+class TestName(StrEnum):
+    """Which test decides about the stars."""
+
+    SIGNED_RANK = "signed-rank"
+    MANN_WHITNEY = "mann-whitney"
+
+
+TableForm: TypeAlias = Annotated[Form, typer.Option("--format", help="How to write the table.")]
+StarTest: TypeAlias = Annotated[
+    TestName, typer.Option("--test", help="Pairs of the same seed (signed-rank), or two samples (mann-whitney).")
+]
+Holm: TypeAlias = Annotated[bool, typer.Option("--holm", help="Correct for the number of pairs (Holm).")]
+_FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask
+Output: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", help="A file, not standard output.")]
+
+
+@app.command()
+def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOML).")]) -> None:
+    """Write a commented example of a study file."""
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(EXAMPLE)
+    except FileExistsError as error:
+        raise ValueError(f"expected a name for a new file, but {file} is there already; it was not changed") from error
+    say(f"{file} written; run it with: daedal study run {file} --store results.db")
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="The study file (TOML); `daedal study init` writes one.")],
+    store: StorePath,
+    workers: Workers = 1,
+    full_grid: FullGrid = False,
+    confirm: Confirm = 0,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Run what is missing of a study, and show its table. Ctrl-C loses nothing: the same command goes on."""
+    order = checked_order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
+    run_and_show(Study.from_file(file), store, order)
+
+
+def checked_order(*, workers: int, full_grid: bool, confirm: int, retry_failed: bool) -> Order:
+    """Check what was asked for on the command line."""
+    if workers < 1:
+        raise ValueError(f"expected --workers of at least 1, got --workers {workers}")
+    if confirm < 0:
+        raise ValueError(f"expected --confirm of at least 0, got --confirm {confirm}")
+    return Order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
+
+
+def run_and_show(
+    study: Study, path: Path, order: Order, *, form: Form = Form.RICH, test: Test = "signed-rank", holm: bool = False
+) -> None:
+    """Run a study, then show its table; after Ctrl-C the table so far."""
+    with Store(path) as store:
+        finished = run_with_display(study, store, order)
+        rows = analyse(study, store.runs(), test=test, correct=holm, confirm=order.confirm)
+    show_rows(rows, form, None, test=test, holm=holm)
+    if not finished:
+        sys.exit(INTERRUPTED)
+
+
+def run_with_display(study: Study, store: Store, order: Order) -> bool:
+    """Run a study; whether it came to its end, or Ctrl-C ended it."""
+    try:
+        with StudyDisplay() as display:
+            progress = run_study(study, store, order, display)
+    except KeyboardInterrupt:
+        say("interrupted: every run that had ended is in the store, and the same command goes on from there")
+        return False
+    say(_closing(progress, store.path))
+    return True
+
+
+def _closing(progress: Progress, path: Path) -> str:
+    made = f"{progress.done:,} runs made" if progress.done else "nothing was left to run"
+    failed = f", {progress.failed:,} of them failed (daedal study status says why)" if progress.failed else ""
+    return f"{made}{failed}; {progress.found:,} were in {path} before"
+
+
+@app.command()
+def status(
+    store: StorePath, as_json: Annotated[bool, typer.Option("--json", help="Print it as one JSON object.")] = False
+) -> None:
+    """Say how far the study of a store is, and what has failed."""
+    with Store(store, create=False) as opened:
+        study, confirm, full_grid = opened.study()
+        found = study_status(study, opened.runs(), confirm=confirm, full_grid=full_grid)
+    if as_json:
+        totals = {name: found.total(name) for name in ("done", "failed", "left")}
+        cells = [dataclasses.asdict(cell) for cell in found.cells]
+        print(json.dumps({**totals, "cells": cells, "errors": found.errors}))
+    else:
+        _show_status(found)
+
+
+def _show_status(found: Status) -> None:
+    console = Console(highlight=False)
+    grid = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("problem", "algorithm", "popsize", "done", "failed", "left", "solved"):
+        grid.add_column(name, justify="left" if name in ("problem", "algorithm") else "right")
+    for cell in found.cells:
+        counts = (cell.popsize, cell.done, cell.failed, cell.left, cell.solved)
+        grid.add_row(cell.problem, cell.algorithm, *(f"{count:,}" for count in counts))
+    console.print(grid)
+    done, failed, left = (found.total(name) for name in ("done", "failed", "left"))
+    more = "" if left else "; the study is complete"
+    console.print(f"\n{done:,} runs done, {failed:,} failed, {left:,} left at least{more}", markup=False)
+    for error, count in found.errors.items():
+        console.print(f"failed {count:,} times: {error}", markup=False, soft_wrap=True)
+
+
+@app.command(name="table")
+def show_table(
+    store: StorePath,
+    form: TableForm = Form.RICH,
+    sizes: Annotated[bool, typer.Option("--sizes", help="One line for each population size instead.")] = False,
+    test: StarTest = TestName.SIGNED_RANK,
+    holm: Holm = False,
+    output: Output = None,
+) -> None:
+    """Show the sizes that solve 50 and 90 % of the runs, their effort, and who is significantly better."""
+    with Store(store, create=False) as opened:
+        study, confirm, _ = opened.study()
+        runs = opened.runs()
+    if sizes:
+        if form not in (Form.RICH, Form.MARKDOWN):
+            raise ValueError(f"expected --sizes with --format rich or markdown, got --format {form.value}")
+        rich_or_text = sizes_table(study, runs) if form is Form.RICH else sizes_markdown(study, runs)
+        _write(rich_or_text, output)
+        return
+    name = test_named(test)
+    show_rows(analyse(study, runs, test=name, correct=holm, confirm=confirm), form, output, test=name, holm=holm)
+
+
+def test_named(name: TestName) -> Test:
+    """Give the test of a name."""
+    return "signed-rank" if name is TestName.SIGNED_RANK else "mann-whitney"
+
+
+def show_rows(rows: list[Row], form: Form, output: Path | None, *, test: Test, holm: bool) -> None:
+    """Write the table in a format, with the paper's numbers beside ours where it has them."""
+    if form is Form.RICH:
+        _write(rich_table(rows, published=published(), test=test, correct=holm), output)
+    elif form is Form.MARKDOWN:
+        _write(markdown(rows, published=published(), test=test, correct=holm), output)
+    elif form is Form.LATEX:
+        _write(latex(rows, published=published(), test=test, correct=holm), output)
+    else:
+        write_pieces(exported(flat_rows(rows, published=published()), form.value), output)
+
+
+def _write(what: RenderableType, output: Path | None) -> None:
+    """Write a table or a text for eyes."""
+    if isinstance(what, str):
+        write_pieces([what.encode()], output)
+    elif output is None:
+        Console(highlight=False).print(what)
+    else:
+        text = io.StringIO()
+        Console(file=text, width=_FILE_WIDTH, highlight=False).print(what)
+        write_pieces([text.getvalue().encode()], output)
+
+
+@app.command()
+def plot(
+    store: StorePath,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write the figures to.")] = Path(
+        "figures"
+    ),
+    problem: Annotated[list[str] | None, typer.Option("--problem", help="A problem of the study; repeat it.")] = None,
+) -> None:
+    """Draw the average best fitness against evaluations and CPU time, one figure a problem, as SVG and PNG."""
+    with Store(store, create=False) as opened:
+        study, _, _ = opened.study()
+        runs = opened.runs()
+    plot_problems(study, runs, problem or [], output)
+
+
+def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> None:
+    """Draw the figures of the problems that are named, or of all."""
+    known = [problem.name for problem in study.problems]
+    for name in names:
+        if name not in known:
+            raise ValueError(unknown("problem of the study", name, known))
+    folder.mkdir(parents=True, exist_ok=True)
+    for problem in study.problems:
+        if not names or problem.name in names:
+            for path in save(draw(study, runs, problem), folder / file_name(problem.name)):
+                say(str(path))
+
+
+@app.command()
+def export(
+    store: StorePath,
+    form: Annotated[Export, typer.Option("--format", help="Parquet needs pyarrow.")] = Export.CSV,
+    output: Output = None,
+) -> None:
+    """Write everything about every run, one row a run."""
+    with Store(store, create=False) as opened:
+        write_pieces(exported(opened.rows(), form.value), output)

@@ -1,0 +1,134 @@
+"""Work for an executor of somebody else: concurrent.futures, Dask, or anything that has their `submit`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from daedal.sending import pack, unpack
+from daedal.words import named
+from daedal.workers import Event, News
+
+_DEATHS = ("KilledWorker", "BrokenProcessPool", "BrokenExecutor")
+
+
+class ExecutorCrew:
+    """The slots of an executor, to be used as `Workers` are.
+
+    The executor itself stays its owner's: closing the crew takes back what waits, and no more.
+
+    Parameters
+    ----------
+    executor
+        Where the work is done.
+    function
+        What is done with what is sent.
+    slots
+        How many things to have under way; None: as many as the executor has workers, or this machine cores.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     crew = ExecutorCrew(executor, abs)
+    ...     crew.start("a", -3)
+    ...     [news.value for news in crew.wait()]
+    [3]
+    """
+
+    def __init__(self, executor: Executor, function: Callable[[Any], Any], *, slots: int | None = None) -> None:
+        self.executor = executor
+        self.size = _slots(executor) if slots is None else slots
+        packed = pack(function, "the objective")
+        client = getattr(executor, "_client", None)  # Dask: sent to each worker once, not with every chunk
+        self._function: Any = packed if client is None else client.scatter(packed, broadcast=True, hash=False)
+        self._tickets: dict[Future[Any], Hashable] = {}
+
+    @property
+    def idle(self) -> int:
+        """How many slots have nothing to do."""
+        return self.size - len(self._tickets)
+
+    def start(self, ticket: Hashable, payload: object) -> None:
+        """Give the executor something to do; the ticket comes back with the news of it."""
+        try:
+            future = self.executor.submit(_apply, self._function, payload)
+        except BrokenExecutor as error:
+            raise ValueError(f"the executor is broken ({named(error)}); give a new one") from error
+        self._tickets[future] = ticket
+
+    def wait(self, timeout: float | None = None) -> list[News]:
+        """Wait for news, or until the timeout."""
+        done, _ = wait(self._tickets, timeout=timeout, return_when=FIRST_COMPLETED)
+        return [self._news(future) for future in done]
+
+    def _news(self, future: Future[Any]) -> News:
+        ticket = self._tickets.pop(future)
+        try:
+            return News(ticket, Event.DONE, future.result())
+        except CancelledError as error:
+            return News(ticket, Event.DIED, named(error))
+        except Exception as error:  # noqa: BLE001  whatever it is, the caller decides
+            death = isinstance(error, BrokenExecutor) or type(error).__name__ in _DEATHS
+            return News(ticket, Event.DIED if death else Event.RAISED, named(error))
+
+    def stop(self, ticket: Hashable) -> None:
+        """Forget a ticket; what somebody else's worker does, nobody here can end."""
+        for future in [future for future, known in self._tickets.items() if known == ticket]:
+            future.cancel()
+            del self._tickets[future]
+
+    def close(self) -> None:
+        """Take back what waits."""
+        for future in self._tickets:
+            future.cancel()
+        self._tickets = {}
+
+
+def _apply(packed: bytes, payload: object) -> Any:
+    """Do the work, wherever this is."""
+    return _unpacked(packed)(payload)
+
+
+@lru_cache(maxsize=4)
+def _unpacked(packed: bytes) -> Callable[[Any], Any]:
+    function: Callable[[Any], Any] = unpack(packed)
+    return function
+
+
+def _slots(executor: Executor) -> int:
+    client = getattr(executor, "_client", None)
+    if client is not None:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise ValueError("the Dask scheduler has no workers yet; start some with: dask worker ADDRESS")
+        return int(2 * threads)  # one under way and one that waits beside it, on each
+    return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[Executor]:
+    """Connect to Dask: "tcp://host:8786" is a scheduler that runs, "local:4" starts four processes here."""
+    try:
+        distributed = importlib.import_module("distributed")
+    except ImportError as error:
+        raise ValueError('Dask needs its own package: pip install "daedal[dask]"') from error
+    kind, _, rest = address.partition(":")
+    if kind == "local":
+        if not rest.isdigit() or int(rest) < 1:
+            raise ValueError(f"expected --dask local:N with a number of processes, as in local:4, got {address!r}")
+        settings = {"n_workers": int(rest), "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+        with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+            yield client.get_executor(pure=False)
+        return
+    try:
+        client = distributed.Client(address, timeout=10)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"expected a Dask scheduler at {address!r}, but nobody answers ({named(error)})") from error
+    with client:
+        yield client.get_executor(pure=False)

@@ -1,0 +1,40 @@
+"""How functions travel to other processes and machines."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from typing import Any
+
+
+def pack(thing: object, what: str) -> bytes:
+    """Turn a function or another object into bytes for another process; refuse what cannot be sent.
+
+    Lambdas, closures and functions of the main script travel by value, which takes cloudpickle; anything that can be
+    imported there travels by name.
+
+    Examples
+    --------
+    >>> unpack(pack(len, "the objective"))([1, 2])
+    2
+    """
+    try:
+        cloudpickle = importlib.import_module("cloudpickle")
+    except ImportError:
+        cloudpickle = None
+    try:
+        return bytes((pickle if cloudpickle is None else cloudpickle).dumps(thing))
+    except Exception as error:
+        hint = (
+            'pip install "daedal[parallel]" lets lambdas and closures travel'
+            if cloudpickle is None
+            else "does it hold an open file, a lock or a connection? Open it inside the function"
+        )
+        raise TypeError(
+            f"{what} cannot be sent to another process ({type(error).__name__}: {error}); {hint}"
+        ) from error
+
+
+def unpack(data: bytes) -> Any:
+    """Turn what `pack` made into the object again. Only for bytes that this program itself has sent."""
+    return pickle.loads(data)

@@ -1,0 +1,210 @@
+"""What the runs of a study say: the sizes that solve 50 and 90 %, their effort, and who is significantly better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from daedal.study.plan import LEVELS, Choice, Outcomes, Unsettled, choices
+from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
+from daedal.study.statistics import Test, mean_sd, stars
+from daedal.study.store import DONE, Run
+
+Runs: TypeAlias = Mapping[str, Mapping[int, Run]]
+"""By the key of a cell and by seed, as a store gives them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """Mean and standard deviation over the runs of a cell; star: significantly smaller than all rivals."""
+
+    mean: float
+    sd: float
+    star: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """What the runs of one cell came to.
+
+    Attributes
+    ----------
+    runs, solved, failed
+        Runs made, solved, and ended by an error.
+    complete
+        Whether all runs of the study are made.
+    best
+        Mean of the best fitness.
+    evaluations, seconds
+        Until the best solution: evaluations, and CPU seconds. None without a run that ended well.
+    """
+
+    popsize: int
+    runs: int
+    solved: int
+    failed: int
+    complete: bool
+    best: float | None
+    evaluations: Measure | None
+    seconds: Measure | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """The answer for one problem, algorithm and level.
+
+    Attributes
+    ----------
+    choice
+        The smallest population size that reaches the level, or why there is none.
+    effort
+        Of the chosen size.
+    confirmed
+        Of the chosen size again, with fresh seeds that took no part in the choice.
+    """
+
+    choice: Choice
+    effort: Effort | None = None
+    confirmed: Effort | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of the table: an entry for each level."""
+
+    problem: StudyProblem
+    algorithm: StudyAlgorithm
+    entries: Mapping[int, Entry]
+
+
+def analyse(
+    study: Study, runs: Runs, *, test: Test = "signed-rank", correct: bool = False, confirm: int = 0
+) -> list[Row]:
+    """Make the table of a study.
+
+    Parameters
+    ----------
+    study
+        What was run.
+    runs
+        The runs, as `Store.runs` gives them.
+    test
+        "signed-rank" (runs paired by seed, as in the paper) or "mann-whitney".
+    correct
+        Whether to correct the p-values of a cell's pairs by Holm's method.
+    confirm
+        How many fresh seeds confirm each choice.
+    """
+    rows: list[Row] = []
+    for problem in study.problems:
+        found = {algorithm: _choices(study, runs, problem, algorithm) for algorithm in study.algorithms}
+        starred = {
+            level: _stars(study, runs, problem, {one: chosen[level] for one, chosen in found.items()}, test, correct)
+            for level in LEVELS
+        }
+        for algorithm, chosen in found.items():
+            entries = {
+                level: _entry(study, runs, problem, algorithm, chosen[level], starred[level], confirm)
+                for level in LEVELS
+            }
+            rows.append(Row(problem=problem, algorithm=algorithm, entries=entries))
+    return rows
+
+
+def outcomes(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> Outcomes:
+    """Say which runs of a problem and an algorithm solved it."""
+    return {
+        popsize: {seed: run.success for seed, run in _of_cell(study, runs, problem, algorithm, popsize).items()}
+        for popsize in algorithm.popsizes
+    }
+
+
+def efforts(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> list[Effort]:
+    """Sum up the runs of each population size that has any."""
+    cells = {popsize: _of_cell(study, runs, problem, algorithm, popsize) for popsize in algorithm.popsizes}
+    return [_effort(popsize, found, study.seeds) for popsize, found in cells.items() if found]
+
+
+def _of_cell(
+    study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int
+) -> Mapping[int, Run]:
+    """Give the runs of a cell that belong to the study: a store may hold those of others, too."""
+    found = runs.get(study.cell(problem, algorithm, popsize).key, {})
+    return {seed: found[seed] for seed in study.seeds if seed in found}
+
+
+def _choices(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> dict[int, Choice]:
+    return choices(outcomes(study, runs, problem, algorithm), algorithm.popsizes, study.seeds)
+
+
+def _entry(
+    study: Study,
+    runs: Runs,
+    problem: StudyProblem,
+    algorithm: StudyAlgorithm,
+    choice: Choice,
+    starred: tuple[set[str], set[str]],
+    confirm: int,
+) -> Entry:
+    if isinstance(choice, Unsettled):
+        return Entry(choice=choice)
+    key = study.cell(problem, algorithm, choice).key
+    found = runs.get(key, {})
+    of_study = {seed: found[seed] for seed in study.seeds if seed in found}
+    fresh = {seed: found[seed] for seed in study.fresh_seeds(confirm) if seed in found}
+    stars_of = (algorithm.name in starred[0], algorithm.name in starred[1])
+    return Entry(
+        choice=choice,
+        effort=_effort(choice, of_study, study.seeds, stars_of),
+        confirmed=_effort(choice, fresh, study.fresh_seeds(confirm)) if confirm else None,
+    )
+
+
+def _effort(
+    popsize: int, runs: Mapping[int, Run], seeds: Sequence[int], starred: tuple[bool, bool] = (False, False)
+) -> Effort:
+    done = [run for run in runs.values() if run.status == DONE]
+    best = [run.best for run in done if run.best is not None]
+    return Effort(
+        popsize=popsize,
+        runs=len(runs),
+        solved=sum(run.success is True for run in runs.values()),
+        failed=len(runs) - len(done),
+        complete=all(seed in runs for seed in seeds),
+        best=sum(best) / len(best) if best else None,
+        evaluations=_measure([run.evaluations for run in done], starred[0]),
+        seconds=_measure([run.seconds for run in done], starred[1]),
+    )
+
+
+def _measure(values: Sequence[float | None], star: bool) -> Measure | None:
+    known = [float(value) for value in values if value is not None]
+    if not known:
+        return None
+    mean, sd = mean_sd(known)
+    return Measure(mean=mean, sd=sd, star=star)
+
+
+def _stars(
+    study: Study,
+    runs: Runs,
+    problem: StudyProblem,
+    chosen: Mapping[StudyAlgorithm, Choice],
+    test: Test,
+    correct: bool,
+) -> tuple[set[str], set[str]]:
+    """Give the names of the algorithms whose evaluations, and whose seconds, are significantly the smallest."""
+    evaluations: dict[str, dict[int, float]] = {}
+    seconds: dict[str, dict[int, float]] = {}
+    for algorithm, choice in chosen.items():
+        if isinstance(choice, Unsettled):
+            continue
+        done = {
+            seed: run
+            for seed, run in _of_cell(study, runs, problem, algorithm, choice).items()
+            if run.evaluations is not None and run.seconds is not None
+        }
+        evaluations[algorithm.name] = {seed: float(run.evaluations or 0) for seed, run in done.items()}
+        seconds[algorithm.name] = {seed: run.seconds or 0.0 for seed, run in done.items()}
+    return stars(evaluations, test=test, correct=correct), stars(seconds, test=test, correct=correct)

@@ -1,0 +1,64 @@
+"""The runs of a store in formats that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from daedal.settings import unknown
+
+FORMATS = ("csv", "json", "parquet")
+
+
+def export(rows: Iterable[Mapping[str, Any]], form: str) -> Iterator[bytes]:
+    r"""Give rows, all of the same columns, piece by piece in a format: csv, json (one array) or parquet.
+
+    Examples
+    --------
+    >>> b"".join(export([{"seed": 1, "best": 2.5}], "csv"))
+    b'seed,best\r\n1,2.5\r\n'
+    """
+    writers = {"csv": _csv, "json": _json, "parquet": _parquet}
+    if form not in writers:
+        raise ValueError(unknown("format", form, FORMATS))
+    return writers[form](rows)
+
+
+def _csv(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    for index, row in enumerate(rows):
+        if index == 0:
+            writer.writerow(row)
+        writer.writerow(row.values())
+        yield text.getvalue().encode()
+        text.seek(0)
+        text.truncate()
+
+
+def _json(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """One array, one row a line; infinity and nan, which JSON does not have, become null."""
+    yield b"["
+    for index, row in enumerate(rows):
+        finite = {name: None if _is_odd(value) else value for name, value in row.items()}
+        yield (b",\n" if index else b"\n") + json.dumps(finite, allow_nan=False).encode()
+    yield b"\n]\n"
+
+
+def _is_odd(value: object) -> bool:
+    return isinstance(value, float) and (value != value or abs(value) == float("inf"))
+
+
+def _parquet(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    try:
+        arrow = importlib.import_module("pyarrow")
+        parquet = importlib.import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise ValueError('Parquet needs pyarrow: pip install "daedal[parquet]"') from error
+    buffer = io.BytesIO()
+    parquet.write_table(arrow.Table.from_pylist([dict(row) for row in rows]), buffer)
+    yield buffer.getvalue()

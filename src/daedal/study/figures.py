@@ -1,0 +1,222 @@
+"""The paper's figures: what each population size reaches on average, and what it costs."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daedal.study.analysis import Effort, Runs, efforts
+from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
+from daedal.study.table import problem_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+# Seven and four have no common divisor: 28 algorithms differ without colours. The colours differ in lightness, too.
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_LINES = ("-", "--", "-.", ":")
+_COLOURS = ("#10223f", "#a3262a", "#2b93a7", "#e8a531", "#5b2a86", "#4a7d2f", "#c58fb5")
+
+_STYLE = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same letters everywhere
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,  # "99.2", not "+9.9e1"
+    "svg.hashsalt": "daedal",  # or the names inside an SVG would be drawn at random
+}
+_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+_GREY = "#555555"
+
+
+def draw(study: Study, runs: Runs, problem: StudyProblem, *, optimum: float | None = None) -> Figure:
+    """Draw average best fitness against average evaluations and CPU seconds, one point a population size.
+
+    Lines join adjacent sizes. A size of which not all runs are made has an open marker, one without runs none.
+
+    Parameters
+    ----------
+    study, runs
+        What was run, and what came of it.
+    problem
+        The one to draw.
+    optimum
+        Best fitness there is, a dashed line; None: as the runs have recorded it.
+
+    Examples
+    --------
+    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
+    >>> figure = draw(study, {}, study.problems[0], optimum=20.0)
+    >>> figure.get_suptitle()
+    'onemax:n=20'
+    """
+    matplotlib = _matplotlib()
+    found = {algorithm: efforts(study, runs, problem, algorithm) for algorithm in study.algorithms}
+    with matplotlib.rc_context(_STYLE):
+        figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.0, 4.0), layout="constrained")
+        figure.suptitle(_plain(problem_title(problem)[0]), fontsize=12, fontweight="bold")
+        left, right = figure.subplots(1, 2, sharey=True)
+        best = _optimum(study, runs, problem) if optimum is None else optimum
+        lines = []
+        for axes, measure in ((left, "evaluations"), (right, "seconds")):
+            lines = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
+            _draw_optimum(axes, best, problem)
+            _scale(axes)
+        _label(left, right, problem)
+        partial = any(not effort.complete for sizes in found.values() for effort in sizes)
+        _draw_legend(figure, lines, [algorithm.name for algorithm in found], partial=partial)
+    return figure
+
+
+def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Write a figure in several formats; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure
+        As `draw` gives it.
+    path_without_suffix
+        Where to; ".svg" and so on is put behind it.
+    formats
+        What matplotlib can write.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = save(draw(study, {}, study.problems[0]), Path(folder) / "onemax", formats=["svg"])
+    >>> paths[0].name
+    'onemax.svg'
+    """
+    matplotlib = _matplotlib()
+    paths = []
+    for form in formats:
+        # Not with_suffix: "nk_n=30,k=4.1" has a dot of its own.
+        path = path_without_suffix.with_name(f"{path_without_suffix.name}.{form}")
+        with matplotlib.rc_context(_STYLE):
+            figure.savefig(path, format=form, dpi=200, metadata=_METADATA.get(form))
+        paths.append(path)
+    return paths
+
+
+def _matplotlib() -> Any:
+    try:
+        return importlib.import_module("matplotlib")
+    except ImportError as error:
+        raise ValueError('figures need matplotlib: pip install "daedal[plot]"') from error
+
+
+def _draw_sizes(axes: Axes, algorithm: StudyAlgorithm, sizes: Sequence[Effort], measure: str, number: int) -> Line2D:
+    """Draw the line of an algorithm, and give it back for the legend."""
+    points = {effort.popsize: point for effort in sizes if (point := _point(effort, measure)) is not None}
+    missing = (math.nan, math.nan)  # breaks the line
+    x, y = zip(*(points.get(popsize, missing) for popsize in algorithm.popsizes), strict=True)
+    marker, colour = _MARKERS[number % len(_MARKERS)], _COLOURS[number % len(_COLOURS)]
+    look: dict[str, Any] = {"marker": marker, "markersize": 5.5, "color": colour, "zorder": 3}
+    (line,) = axes.plot(x, y, linestyle=_LINES[number % len(_LINES)], linewidth=1.4, label=algorithm.name, **look)
+    partial = [points[effort.popsize] for effort in sizes if effort.popsize in points and not effort.complete]
+    if partial:
+        axes.plot(*zip(*partial, strict=True), linestyle="none", markerfacecolor="white", label="_partial", **look)
+    return line
+
+
+def _point(effort: Effort, measure: str) -> tuple[float, float] | None:
+    """Give the place of a size, or None where a logarithmic axis has none for it."""
+    value = getattr(effort, measure)
+    if value is None or value.mean <= 0 or effort.best is None or not math.isfinite(effort.best):
+        return None
+    return value.mean, effort.best
+
+
+def _optimum(study: Study, runs: Runs, problem: StudyProblem) -> float | None:
+    cells = (study.cell(problem, algorithm, size) for algorithm in study.algorithms for size in algorithm.popsizes)
+    known = (run.optimum for cell in cells for run in runs.get(cell.key, {}).values())
+    return next((optimum for optimum in known if optimum is not None), None)
+
+
+def _draw_optimum(axes: Axes, optimum: float | None, problem: StudyProblem) -> None:
+    if optimum is None or not math.isfinite(optimum):
+        return
+    axes.axhline(optimum, linestyle=(0, (5, 3)), linewidth=0.9, color=_GREY, zorder=1, label="_optimum")
+    # No point is beyond the optimum: on that side of the line there is room.
+    axes.annotate(
+        "optimum",
+        (0.0, optimum),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(4, -3 if problem.minimize else 3),
+        textcoords="offset points",
+        va="top" if problem.minimize else "bottom",
+        fontsize=8,
+        color=_GREY,
+    )
+
+
+def _scale(axes: Axes) -> None:
+    """Make the horizontal axis logarithmic, with at least two labels, however little it spans."""
+    ticker = importlib.import_module("matplotlib.ticker")
+    axes.set_xscale("log")
+    axes.margins(x=0.05, y=0.1)
+    if not math.isfinite(axes.dataLim.minposx):
+        axes.set_xlim(1, 10)  # no point at all, and a logarithmic axis cannot begin at zero
+    low, high = axes.get_xlim()
+    if high < 5 * low:
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(4))
+    else:
+        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,), numticks=12))
+    axes.xaxis.set_minor_locator(ticker.LogLocator(subs=tuple(range(2, 10)), numticks=12))
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _short(value)))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+
+
+def _short(value: float) -> str:
+    """Write the number of a tick: 0.01, 500, 10k, 2M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
+def _label(left: Axes, right: Axes, problem: StudyProblem) -> None:
+    left.set_title(_plain(problem_title(problem)[1]), loc="left", fontsize=8, color=_GREY)
+    left.set_xlabel("Average evaluations until the best")
+    right.set_xlabel("Average CPU seconds until the best")
+    left.set_ylabel("Average best fitness" + (" (smaller is better)" if problem.minimize else ""))
+
+
+def _draw_legend(figure: Figure, lines: Sequence[Line2D], names: Sequence[str], *, partial: bool) -> None:
+    handles, labels = list(lines), list(names)
+    if partial:
+        line2d = importlib.import_module("matplotlib.lines").Line2D
+        handles.append(line2d([], [], linestyle="none", marker="o", color=_GREY, markerfacecolor="white"))
+        labels.append("not all runs made")
+    legend = figure.legend(
+        handles,
+        [str(number) for number in range(len(labels))],
+        loc="outside lower center",
+        ncols=min(len(labels), 5),
+        frameon=False,
+        handlelength=3.6,
+    )
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(_plain(label))  # afterwards, because a legend leaves out what begins with an underscore
+
+
+def _plain(text: str) -> str:
+    """Keep matplotlib from reading a formula between two dollars."""
+    return " ".join(text.split()).replace("$", r"\$")

@@ -1,0 +1,122 @@
+"""The paper's experiment: the studies behind its Table 1 and its figures."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from daedal.settings import unknown
+from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
+
+QUICK_PROBLEMS = (
+    "trap:k=4,n=20",
+    "trap:k=4,n=40",
+    "trap:k=5,n=25",
+    "nk:n=30,k=4,i=1",
+    "nk:n=30,k=4,i=2",
+    "nk:n=30,k=5,i=1",
+    "nk:n=30,k=5,i=2",
+    "hiff:n=64",
+)
+QUICK_ALGORITHMS = ("DAE-EDA", "BOA", "PBIL")
+QUICK_RUNS = 10
+QUICK_POPSIZE = 64_000
+"""The largest population of the quick table: what PBIL does not solve with it takes the rest of the time."""
+
+FIGURES = ("trap:k=5,n=75", "nk:n=34,k=4,i=1")
+"""The problems of the paper's two figures."""
+
+_OTHER_NAMES = {"dae": "DAE-EDA", "dae-2015": "DAE-EDA", "rbm": "RBM-EDA"}
+
+
+def table1(
+    *,
+    problems: Sequence[str] = (),
+    algorithms: Sequence[str] = (),
+    runs: int | None = None,
+    max_popsize: int | None = None,
+    nk_dir: Path | None = None,
+    quick: bool = False,
+) -> Study:
+    """Give the study of Table 1, or of a part of it.
+
+    Parameters
+    ----------
+    problems, algorithms
+        Names as in the table ("nk:n=30,k=4,i=1", "DAE-EDA"); a kind of problem ("nk") stands for all of it.
+    runs
+        Runs of each cell; 20, or 10 of the quick table.
+    max_popsize
+        The largest population size to try.
+    nk_dir
+        Folder with the paper's landscapes, such as nk_30_4.1, which then stand for themselves.
+    quick
+        The small rows of the table, without RBM-EDA.
+
+    Examples
+    --------
+    >>> len(table1().pairs()), len(table1(quick=True).pairs())
+    (64, 24)
+    """
+    text = resources.files("daedal.study").joinpath("table1.toml").read_text(encoding="utf-8")
+    study = Study.from_dict(tomllib.loads(text))
+    largest = max_popsize if max_popsize is not None else QUICK_POPSIZE if quick else None
+    chosen = _algorithms(study, algorithms or (QUICK_ALGORITHMS if quick else ()))
+    return dataclasses.replace(
+        study,
+        problems=tuple(
+            _from_folder(problem, nk_dir) for problem in _problems(study, problems or (QUICK_PROBLEMS if quick else ()))
+        ),
+        algorithms=tuple(_up_to(algorithm, largest) for algorithm in chosen),
+        runs=runs if runs is not None else QUICK_RUNS if quick else study.runs,
+    )
+
+
+def _problems(study: Study, names: Sequence[str]) -> list[StudyProblem]:
+    """Give the problems that are named, in the order of the table."""
+    wanted: set[str] = set()
+    for name in names:
+        found = {problem.name for problem in study.problems if name in (problem.name, problem.name.partition(":")[0])}
+        if not found:
+            raise ValueError(unknown("problem of Table 1", name, [problem.name for problem in study.problems]))
+        wanted |= found
+    return [problem for problem in study.problems if problem.name in wanted or not names]
+
+
+def _algorithms(study: Study, names: Sequence[str]) -> list[StudyAlgorithm]:
+    """Give the algorithms that are named, in the order of the table."""
+    by_name = {algorithm.name.lower(): algorithm for algorithm in study.algorithms}
+    wanted = set()
+    for name in names:
+        key = _OTHER_NAMES.get(name.lower(), name).lower()
+        if key not in by_name:
+            raise ValueError(unknown("algorithm of Table 1", name, [one.name for one in study.algorithms]))
+        wanted.add(by_name[key].name)
+    return [algorithm for algorithm in study.algorithms if algorithm.name in wanted or not names]
+
+
+def _up_to(algorithm: StudyAlgorithm, largest: int | None) -> StudyAlgorithm:
+    if largest is None:
+        return algorithm
+    popsizes = tuple(size for size in algorithm.popsizes if size <= largest)
+    if not popsizes:
+        raise ValueError(
+            f"expected a largest popsize of at least {algorithm.popsizes[0]}, the smallest of {algorithm.name}, "
+            f"got {largest}"
+        )
+    return dataclasses.replace(algorithm, popsizes=popsizes)
+
+
+def _from_folder(problem: StudyProblem, folder: Path | None) -> StudyProblem:
+    """Take a landscape from its file, where the folder has it: nk_30_4.1 is the one of n=30, k=4, i=1."""
+    match = re.fullmatch(r"nk:n=(\d+),k=(\d+),i=(\d+)", problem.name)
+    if folder is None or match is None:
+        return problem
+    if not folder.is_dir():
+        raise ValueError(f"expected a folder with NK landscapes such as nk_30_4.1 at {folder}, found none")
+    path = folder / "nk_{}_{}.{}".format(*match.groups())
+    return dataclasses.replace(problem, problem=f"nk:{path}") if path.is_file() else problem

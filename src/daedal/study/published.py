@@ -1,0 +1,55 @@
+"""The numbers of the paper's Table 1, to be shown beside our own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TypeAlias
+
+from daedal.study.analysis import Measure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What the paper reports of one problem, algorithm and level; a star is its mark of significance."""
+
+    evaluations: Measure
+    seconds: Measure
+
+
+PublishedTable: TypeAlias = Mapping[tuple[str, str], Mapping[int, Published | None]]
+"""By the names of problem and algorithm, and by level; None where the paper found no size."""
+
+
+@cache
+def published() -> dict[tuple[str, str], dict[int, Published | None]]:
+    """Give the paper's Table 1: 16 problems, 4 algorithms, 2 levels.
+
+    Its CPU seconds come from Octave 3.2.4 on one core of an AMD Opteron 6272; it reports no population sizes.
+
+    Examples
+    --------
+    >>> numbers = published()["trap:k=4,n=20", "BOA"][50]
+    >>> numbers.evaluations
+    Measure(mean=1850.0, sd=382.0, star=True)
+    >>> published()["hiff:n=64", "PBIL"]
+    {50: None, 90: None}
+    """
+    text = resources.files("daedal.study").joinpath("table1.csv").read_text(encoding="utf-8")
+    found: dict[tuple[str, str], dict[int, Published | None]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        found.setdefault((row["problem"], row["algorithm"]), {})[int(row["success_percent"])] = _published(row)
+    return found
+
+
+def _published(row: Mapping[str, str]) -> Published | None:
+    if not row["evaluations"]:
+        return None
+    return Published(evaluations=_measure(row, "evaluations"), seconds=_measure(row, "seconds"))
+
+
+def _measure(row: Mapping[str, str], name: str) -> Measure:
+    return Measure(mean=float(row[name]), sd=float(row[f"{name}_sd"]), star=row[f"{name}_significant"] == "1")

@@ -1,0 +1,259 @@
+"""Runs what a study still needs, over processes, and writes each run down when it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import heapq
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Protocol
+
+from daedal import cache
+from daedal.comparison import Job
+from daedal.optimize import Result
+from daedal.stopping import StopReason
+from daedal.study.spec import Cell, Study
+from daedal.study.status import needed
+from daedal.study.store import DONE, FAILED, KILLED, Run, Store
+from daedal.workers import Event, News, Workers
+
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """How a study is to be run.
+
+    Parameters
+    ----------
+    workers
+        Processes; the results do not depend on it.
+    full_grid
+        Whether to run every population size in full, though the answer is known earlier.
+    confirm
+        How many fresh seeds confirm each choice.
+    retry_failed
+        Whether to run again what has failed. What was killed from outside is run again in any case.
+    """
+
+    workers: int = 1
+    full_grid: bool = False
+    confirm: int = 0
+    retry_failed: bool = False
+
+
+class Watcher(Protocol):
+    """Who wants to see a study as it goes."""
+
+    def update(self, progress: Progress) -> None:
+        """Take notice that a run has ended."""
+
+
+@dataclass
+class Progress:
+    """How far a study is.
+
+    Attributes
+    ----------
+    done, failed
+        Runs that ended now, and those among them that did not end well.
+    found
+        Runs that the store had already.
+    ahead
+        Runs that are certain to be needed, those under way included, by cell; more may follow from what they bring.
+    runs
+        All runs so far, as `Store.runs` gives them.
+    """
+
+    study: Study
+    order: Order
+    runs: dict[str, dict[int, Run]]
+    done: int = 0
+    failed: int = 0
+    found: int = 0
+    ahead: Counter[Cell] = field(default_factory=Counter)
+
+    def seconds_left(self) -> float | None:
+        """Say how long the runs ahead will take, as far as one can tell from those that have ended."""
+        expected = {cell: self._expected(cell) for cell, count in self.ahead.items() if count}
+        known = {cell: seconds for cell, seconds in expected.items() if seconds is not None}
+        if not known:
+            return None
+        typical = sum(known.values()) / len(known)
+        return sum(count * known.get(cell, typical) for cell, count in self.ahead.items()) / self.order.workers
+
+    def _expected(self, cell: Cell) -> float | None:
+        """Expect of a run what those of its cell took, or of a smaller size, in proportion."""
+        for size in reversed([size for size in cell.algorithm.popsizes if size <= cell.popsize]):
+            key = self.study.cell(cell.problem, cell.algorithm, size).key
+            took = [run.total_seconds for run in self.runs.get(key, {}).values() if run.total_seconds is not None]
+            if took:
+                return sum(took) / len(took) * cell.popsize / size
+        return None
+
+
+def run_study(study: Study, store: Store, order: Order, watcher: Watcher | None = None) -> Progress:
+    """Run what is missing; what the store has is never run again.
+
+    A run that raises, or whose process dies, is written down as failed, and the study goes on. Ctrl-C ends it: the
+    runs under way are lost, all others are in the store.
+    """
+    with _alone(store.path):
+        store.remember(study, confirm=order.confirm, full_grid=order.full_grid)
+        schedule = _Schedule(study, store, order)
+        if watcher is not None:
+            watcher.update(schedule.progress)
+        if schedule.waiting:
+            _prepare(study)
+            with Workers(min(order.workers, _most(study, order)), _run) as workers:
+                _work_through(schedule, workers, watcher)
+        return schedule.progress
+
+
+def _prepare(study: Study) -> None:
+    """Compile the kernels here, once, before several processes would do so at the same time."""
+    cache.prepare()
+    for algorithm in study.algorithms:
+        algorithm.algorithm.model.prepare()
+
+
+def _most(study: Study, order: Order) -> int:
+    """Give the number of workers beyond which no study could keep them busy."""
+    return max(1, len(study.cells()) * (study.runs + order.confirm))
+
+
+def _work_through(schedule: _Schedule, workers: Workers, watcher: Watcher | None) -> None:
+    under_way: dict[int, tuple[Cell, int]] = {}
+    tickets = count()
+    while schedule.waiting or under_way:
+        while workers.idle and schedule.waiting:
+            cell, seed = schedule.take()
+            ticket = next(tickets)
+            under_way[ticket] = cell, seed
+            workers.start(ticket, cell.job(seed))
+        for news in workers.wait():
+            schedule.take_down(*under_way.pop(news.ticket), news)
+        if watcher is not None:
+            watcher.update(schedule.progress)
+
+
+def _run(job: Job) -> Result:
+    """Make one run, in a worker."""
+    result = job.run()
+    if result.stop is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
+
+
+class _Schedule:
+    """Which runs come next: small populations first, and all problems and algorithms in turn.
+
+    So a study that is half done can say something about all of them.
+    """
+
+    def __init__(self, study: Study, store: Store, order: Order) -> None:
+        self.study = study
+        self.store = store
+        self.order = order
+        self.progress = Progress(study=study, order=order, runs=self._usable(store.runs()))
+        self._pairs = study.pairs()
+        self._queued: set[tuple[str, int]] = set()
+        self._heap: list[tuple[int, int, int, Cell]] = []
+        mine = {cell.key for cell in study.cells()}
+        seeds = {*study.seeds, *study.fresh_seeds(order.confirm)}
+        self.progress.found = sum(seed in seeds for key in mine for seed in self.progress.runs.get(key, {}))
+        for index in range(len(self._pairs)):
+            self._plan(index)
+
+    def _usable(self, runs: dict[str, dict[int, Run]]) -> dict[str, dict[int, Run]]:
+        """Leave out what is to be run again."""
+        again = {KILLED, FAILED} if self.order.retry_failed else {KILLED}
+        return {
+            key: {seed: run for seed, run in of_cell.items() if run.status not in again}
+            for key, of_cell in runs.items()
+        }
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait for a worker."""
+        return len(self._heap)
+
+    def take(self) -> tuple[Cell, int]:
+        """Give the next run."""
+        _, seed, _, cell = heapq.heappop(self._heap)
+        return cell, seed
+
+    def take_down(self, cell: Cell, seed: int, news: News) -> None:
+        """Write down what became of a run, and plan what follows from it."""
+        status, outcome = _judged(news)
+        self.store.record(cell, seed, outcome, status=status)
+        self.progress.ahead[cell] -= 1
+        self.progress.done += 1
+        self.progress.failed += status != DONE
+        self.progress.runs.setdefault(cell.key, {})[seed] = _noted(seed, status, outcome)
+        self._plan(self._pairs.index((cell.problem, cell.algorithm)))
+
+    def _plan(self, index: int) -> None:
+        """Queue the runs of a problem and an algorithm that are certain to be needed."""
+        problem, algorithm = self._pairs[index]
+        order = self.order
+        for popsize, seed in needed(self.study, self.progress.runs, problem, algorithm, order.confirm, order.full_grid):
+            cell = self.study.cell(problem, algorithm, popsize)
+            if (cell.key, seed) not in self._queued:
+                self._queued.add((cell.key, seed))
+                self.progress.ahead[cell] += 1
+                heapq.heappush(self._heap, (algorithm.popsizes.index(popsize), seed, index, cell))
+
+
+def _judged(news: News) -> tuple[str, Result | str]:
+    """Say what became of a run."""
+    if news.event is Event.DONE:
+        return DONE, news.value
+    if news.event is Event.RAISED:
+        return FAILED, news.value
+    if news.value < 0:
+        name = signal.Signals(-news.value).name
+        status = KILLED if -news.value in _FROM_OUTSIDE else FAILED
+        return status, f"its process was killed by {name}"
+    return FAILED, f"its process ended in the middle, with exit code {news.value}"
+
+
+def _noted(seed: int, status: str, outcome: Result | str) -> Run:
+    if isinstance(outcome, str):
+        return Run(seed=seed, status=status, success=False, error=outcome)
+    return Run(
+        seed=seed,
+        status=status,
+        success=outcome.success,
+        best=outcome.fitness,
+        optimum=outcome.optimum,
+        evaluations=outcome.evaluations_to_best,
+        seconds=outcome.cpu_seconds_to_best,
+        total_seconds=outcome.cpu_seconds,
+    )
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep a second study from doing the same work for the same store at the same time.
+
+    A file beside the store is locked, which ends with the process, however it ends.
+    """
+    beside = path.with_name(path.name + ".lock")
+    with beside.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ValueError(
+                f"expected to run a study with {path} alone, but another process is doing so; wait for its end, or "
+                "name another store"
+            ) from error
+        try:
+            yield
+        finally:
+            beside.unlink(missing_ok=True)

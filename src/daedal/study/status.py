@@ -1,0 +1,78 @@
+"""How far a study is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from daedal.study.analysis import Runs, outcomes
+from daedal.study.plan import Unsettled, choices, needed_runs
+from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
+from daedal.study.store import DONE
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellStatus:
+    """How far one problem, algorithm and population size is; left: runs that are certain to be needed."""
+
+    problem: str
+    algorithm: str
+    popsize: int
+    done: int
+    failed: int
+    solved: int
+    left: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """How far a study is: its cells, and how often each error came."""
+
+    cells: tuple[CellStatus, ...]
+    errors: Mapping[str, int]
+
+    def total(self, name: str) -> int:
+        """Sum up a column of the cells."""
+        return sum(getattr(cell, name) for cell in self.cells)
+
+
+def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool = False) -> Status:
+    """Say how far a study is; population sizes that nobody needed so far are left out."""
+    cells: list[CellStatus] = []
+    errors: Counter[str] = Counter()
+    for problem, algorithm in study.pairs():
+        left = Counter(popsize for popsize, _ in needed(study, runs, problem, algorithm, confirm, full_grid))
+        for popsize in algorithm.popsizes:
+            found = runs.get(study.cell(problem, algorithm, popsize).key, {})
+            made = [found[seed] for seed in (*study.seeds, *study.fresh_seeds(confirm)) if seed in found]
+            if not made and not left[popsize]:
+                continue
+            wrong = [run for run in made if run.status != DONE]
+            cells.append(
+                CellStatus(
+                    problem=problem.name,
+                    algorithm=algorithm.name,
+                    popsize=popsize,
+                    done=len(made) - len(wrong),
+                    failed=len(wrong),
+                    solved=sum(run.success is True for run in made),
+                    left=left[popsize],
+                )
+            )
+            errors.update(run.error or "" for run in wrong)
+    return Status(cells=tuple(cells), errors=dict(errors.most_common()))
+
+
+def needed(
+    study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, confirm: int, full_grid: bool
+) -> list[tuple[int, int]]:
+    """List the runs, by population size and seed, that are certain to be needed: of the study, and to confirm it."""
+    known = outcomes(study, runs, problem, algorithm)
+    wanted = needed_runs(known, algorithm.popsizes, study.seeds, full_grid=full_grid)
+    if confirm:
+        chosen = choices(known, algorithm.popsizes, study.seeds).values()
+        for popsize in sorted({choice for choice in chosen if not isinstance(choice, Unsettled)}):
+            found = runs.get(study.cell(problem, algorithm, popsize).key, {})
+            wanted += [(popsize, seed) for seed in study.fresh_seeds(confirm) if seed not in found]
+    return wanted

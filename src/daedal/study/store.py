@@ -1,0 +1,306 @@
+"""Where the runs of studies are kept: one SQLite file, one row a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from daedal.bits import to_text
+from daedal.database import errors_explained, open_database, transaction
+from daedal.optimize import Result
+from daedal.optimizer import Generation
+from daedal.study.spec import Cell, Study
+
+_APPLICATION = 0x0DAEDA15
+_VERSION = 1
+_WHAT = "a store of study results"
+_TIMEOUT = 5.0  # seconds to wait for another process
+
+_SCHEMA = """
+CREATE TABLE studies (
+    id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE, used INTEGER NOT NULL, confirm INTEGER NOT NULL,
+    full_grid INTEGER NOT NULL
+);
+CREATE TABLE cells (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, algorithm TEXT NOT NULL,
+    popsize INTEGER NOT NULL, settings TEXT NOT NULL, content TEXT NOT NULL
+);
+CREATE TABLE environments (
+    id INTEGER PRIMARY KEY, daedal TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, python TEXT NOT NULL,
+    cpu TEXT NOT NULL, UNIQUE (daedal, numpy, numba, python, cpu)
+);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells, seed INTEGER NOT NULL, status TEXT NOT NULL,
+    success INTEGER, best REAL, optimum REAL, evaluations_to_best INTEGER, evaluations INTEGER,
+    unique_evaluations INTEGER, generations INTEGER, cpu_seconds_to_best REAL, cpu_seconds REAL, stop TEXT, error TEXT,
+    x TEXT, environment INTEGER NOT NULL REFERENCES environments, finished TEXT NOT NULL, UNIQUE (cell, seed)
+);
+CREATE TABLE histories (run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, history BLOB NOT NULL);
+CREATE VIEW results AS
+    SELECT problem, algorithm, popsize, seed, status, success, best, optimum, evaluations_to_best, evaluations,
+        unique_evaluations, generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, settings, content,
+        daedal, numpy, numba, python, cpu, finished, runs.id AS run
+    FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment;
+"""
+
+DONE, FAILED, KILLED = "done", "failed", "killed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What the analysis needs to know of a run.
+
+    Attributes
+    ----------
+    status
+        "done"; "failed": it raised, or ended its process; "killed": its process was killed from outside.
+    success
+        Whether it solved its problem; None where nobody can know, False for a run that did not end well.
+    evaluations, seconds
+        Until the best solution: evaluations, and CPU seconds.
+    """
+
+    seed: int
+    status: str
+    success: bool | None
+    best: float | None = None
+    optimum: float | None = None
+    evaluations: int | None = None
+    seconds: float | None = None
+    total_seconds: float | None = None
+    error: str | None = None
+
+
+class Store:
+    """The runs of studies, in a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    create
+        Whether to make it where it is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "results.db") as store:
+    ...     len(store)
+    0
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
+        self.path = Path(path)
+        self._connection = open_database(
+            path,
+            application=_APPLICATION,
+            version=_VERSION,
+            schema=_SCHEMA,
+            what=_WHAT,
+            create=create,
+            timeout=_TIMEOUT,
+        )
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Give the number of runs."""
+        return int(self._query("SELECT count(*) FROM runs")[0][0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def remember(self, study: Study, *, confirm: int = 0, full_grid: bool = False) -> None:
+        """Keep what a study is, so that tables need the store alone."""
+        spec = json.dumps(study.as_dict(), sort_keys=True, default=repr)
+        with self._writing():
+            self._connection.execute(
+                "INSERT INTO studies (spec, used, confirm, full_grid) "
+                "VALUES (?, (SELECT coalesce(max(used), 0) + 1 FROM studies), ?, ?) "
+                "ON CONFLICT (spec) DO UPDATE SET used = excluded.used, confirm = max(confirm, excluded.confirm), "
+                "full_grid = max(full_grid, excluded.full_grid)",
+                (spec, confirm, full_grid),
+            )
+
+    def study(self) -> tuple[Study, int, bool]:
+        """Give the study that was last run, how many runs confirm its choices, and whether its grid is run in full."""
+        rows = self._query("SELECT spec, confirm, full_grid FROM studies ORDER BY used DESC LIMIT 1")
+        if not rows:
+            raise ValueError(f"expected a study in {self.path}, but none was run with it; see daedal study run")
+        spec, confirm, full_grid = rows[0]
+        return Study.from_dict(json.loads(spec), stored=True), int(confirm), bool(full_grid)
+
+    def record(self, cell: Cell, seed: int, outcome: Result | str, *, status: str = DONE) -> None:
+        """Write a run that has ended, with its result or its error, in one transaction.
+
+        A run that ended well is never overwritten; one that did not is.
+        """
+        row = _failure(outcome) if isinstance(outcome, str) else _success(outcome)
+        row |= {"seed": seed, "status": status, "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+        with self._writing():
+            row["cell"] = self._cell(cell)
+            row["environment"] = self._environment()
+            self._connection.execute(
+                "DELETE FROM histories WHERE run IN (SELECT id FROM runs WHERE cell = ? AND seed = ? AND status <> ?)",
+                (row["cell"], seed, DONE),
+            )
+            self._connection.execute(
+                "DELETE FROM runs WHERE cell = ? AND seed = ? AND status <> ?", (row["cell"], seed, DONE)
+            )
+            cursor = self._connection.execute(
+                f"INSERT OR IGNORE INTO runs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                tuple(row.values()),
+            )
+            if isinstance(outcome, Result) and cursor.rowcount:
+                self._connection.execute(
+                    "INSERT INTO histories VALUES (?, ?)", (cursor.lastrowid, _packed(outcome.history))
+                )
+
+    def runs(self) -> dict[str, dict[int, Run]]:
+        """Give all runs, by the key of their cell and their seed."""
+        found: dict[str, dict[int, Run]] = {key: {} for (key,) in self._query("SELECT key FROM cells")}
+        rows = self._query(
+            "SELECT key, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
+            "cpu_seconds, error FROM runs JOIN cells ON cells.id = cell"
+        )
+        for key, seed, status, success, best, optimum, evaluations, seconds, total, error in rows:
+            found[key][seed] = Run(
+                seed=seed,
+                status=status,
+                success=(None if success is None else bool(success)) if status == DONE else False,
+                best=best,
+                optimum=optimum,
+                evaluations=evaluations,
+                seconds=seconds,
+                total_seconds=total,
+                error=error,
+            )
+        return found
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give everything about every run, one dictionary a run, in the order in which they ended."""
+        with errors_explained(self.path, _WHAT):
+            cursor = self._connection.execute("SELECT * FROM results ORDER BY run")
+            names = [column[0] for column in cursor.description]
+            for values in cursor:
+                row = dict(zip(names, values, strict=True))
+                del row["run"]
+                row["success"] = None if row["success"] is None else bool(row["success"])
+                yield row
+
+    def history(self, cell: Cell, seed: int) -> dict[str, list[float]]:
+        """Give the records of a run's generations, by column."""
+        rows = self._query(
+            "SELECT history FROM histories JOIN runs ON runs.id = run JOIN cells ON cells.id = cell "
+            "WHERE key = ? AND seed = ?",
+            (cell.key, seed),
+        )
+        if not rows:
+            raise ValueError(f"expected a finished run of seed {seed} in {self.path}, found none")
+        history: dict[str, list[float]] = json.loads(zlib.decompress(rows[0][0]))
+        return history
+
+    def _query(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with errors_explained(self.path, _WHAT):
+            return self._connection.execute(sql, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with errors_explained(self.path, _WHAT), transaction(self._connection):
+            yield
+
+    def _cell(self, cell: Cell) -> int:
+        """Give the number of a cell, which is written when its first run is."""
+        content = json.dumps(cell.content, sort_keys=True, default=repr)
+        settings = json.dumps(cell.algorithm.algorithm.settings(), default=repr)
+        self._connection.execute(
+            "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, settings, content) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (cell.key, cell.problem.name, cell.algorithm.algorithm.name, cell.popsize, settings, content),
+        )
+        return int(self._connection.execute("SELECT id FROM cells WHERE key = ?", (cell.key,)).fetchone()[0])
+
+    def _environment(self) -> int:
+        values = environment()
+        names = ", ".join(values)
+        self._connection.execute(
+            f"INSERT OR IGNORE INTO environments ({names}) VALUES (?, ?, ?, ?, ?)", tuple(values.values())
+        )
+        where = " AND ".join(f"{name} = ?" for name in values)
+        row = self._connection.execute(f"SELECT id FROM environments WHERE {where}", tuple(values.values())).fetchone()
+        return int(row[0])
+
+
+@cache
+def environment() -> dict[str, str]:
+    """Say what runs are made with: versions, and the processor.
+
+    Examples
+    --------
+    >>> sorted(environment())
+    ['cpu', 'daedal', 'numba', 'numpy', 'python']
+    """
+    return {
+        "daedal": version("daedal"),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+        "python": platform.python_version(),
+        "cpu": _cpu(),
+    }
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _success(result: Result) -> dict[str, Any]:
+    return {
+        "success": result.success,
+        "best": result.fitness,
+        "optimum": result.optimum,
+        "evaluations_to_best": result.evaluations_to_best,
+        "evaluations": result.evaluations,
+        "unique_evaluations": result.unique_evaluations,
+        "generations": result.generations,
+        "cpu_seconds_to_best": result.cpu_seconds_to_best,
+        "cpu_seconds": result.cpu_seconds,
+        "stop": result.stop.value,
+        "x": to_text(result.x),
+    }
+
+
+def _failure(error: str) -> dict[str, Any]:
+    return {"error": error}
+
+
+def _packed(history: tuple[Generation, ...]) -> bytes:
+    """Give the records of a run by column, compressed; text inside, so that any program can read it."""
+    columns: dict[str, list[float]] = {
+        name: [getattr(record, name) for record in history] for name in ("evaluations", "best", "mean", "cpu_seconds")
+    }
+    names = dict.fromkeys(name for record in history for name in record.info)
+    columns |= {name: [record.info.get(name, float("nan")) for record in history] for name in names}
+    return zlib.compress(json.dumps(columns, separators=(",", ":")).encode())
