@@ -41,7 +41,7 @@ def test_what_cannot_travel_is_named() -> None:
         r"does it hold an open file, a lock or a connection\? Open it inside the function$",
     ):
         pack(locked, "the objective")
-    with pytest.raises(TypeError, match="^the problem cannot be sent"):
+    with pytest.raises(TypeError, match=r"^the problem cannot be sent"):
         pack(lock, "the problem")
 
 

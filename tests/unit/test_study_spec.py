@@ -175,7 +175,8 @@ def test_the_job_of_a_cell_is_what_the_study_says(folder: Path) -> None:
     assert (job.shuffle, job.minimise, job.limits) == (False, False, Limits(patience=3, target=7.0))
     assert job.algorithm.settings()["learning_rate"] == 0.5
     job = mine.job(12)
-    assert job.objective == FileFunction(f"{folder}/score.py:g", 9, by_row=True)
+    assert isinstance(job.objective, FileFunction)
+    assert (job.objective.spec, job.objective.n, job.objective.by_row) == (f"{folder}/score.py:g", 9, True)
     assert (job.n, job.seed, job.minimise, job.limits) == (9, 12, True, Limits(patience=3))
 
 
@@ -500,6 +501,7 @@ def test_a_study_comes_back_from_a_store_as_it_was(meaning: dict[str, int], data
     one = Study.from_dict(said(data.draw, meaning))
     back = stored(one)
     assert keys(back) == keys(one)
+    assert [problem.content for problem in back.problems] == [problem.content for problem in one.problems]
     assert (back.runs, back.seed, back.limits, back.shuffle) == (one.runs, one.seed, one.limits, one.shuffle)
     assert back.algorithms == one.algorithms
     for thing in ("name", "problem", "n", "by_row", "minimize", "target"):
@@ -567,10 +569,12 @@ def test_a_study_comes_back_though_its_files_are_gone(folder: Path) -> None:
     problems = ["nk:a.nk", {"name": "mine", "problem": "score.py:f", "n": 5, "target": 3, "by_row": True}]
     one = Study.from_dict(BASE | {"problems": problems}, folder=folder)
     expected, kept = keys(one), json.dumps(one.as_dict())
+    contents = [problem.content for problem in one.problems]
     shutil.rmtree(folder)
     back = Study.from_dict(json.loads(kept), stored=True)
+    assert [problem.content for problem in back.problems] == contents
     assert keys(back) == expected
     assert [problem.name for problem in back.problems] == ["nk:a.nk", "mine"]
     assert json.dumps(back.as_dict()) == kept
     with pytest.raises(ValueError, match=r"expected a Python file at .*score.py, found none"):
-        back.cells()[1].job(0)  # it can be shown, not run
+        back.cells()[1].job(0).run()  # it can be shown, not run

@@ -217,7 +217,7 @@ class Study:
         return cls(
             problems=_several("problems", given, lambda one: _problem(one, folder, stored=stored)),
             algorithms=_several("algorithms", given, lambda one: _algorithm(one, popsizes)),
-            runs=check_count("runs", given.get("runs", 20), 1, "20 is the paper's number"),
+            runs=_runs(given.get("runs", 20)),
             seed=_seed(given.get("seed", 0)),
             limits=Limits(**limits),
             shuffle=_bool("shuffle", given.get("shuffle", True)),
@@ -236,6 +236,12 @@ class Study:
             return cls.from_dict(given, folder=path.parent)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from error
+
+
+def _runs(given: Any) -> int:
+    if check_count("runs", given, 1, "20 is the paper's number") > CONFIRMATION:
+        raise ValueError(f"expected at most {CONFIRMATION} runs, beyond which are the seeds that confirm, got {given}")
+    return int(given)
 
 
 def _seed(given: Any) -> int:

@@ -307,7 +307,7 @@ def _block(row: Row, level: int, published: PublishedTable | None) -> _Block:
         return _Block(ours=[_Line(label=sign, evaluations=sign, seconds=sign)], paper=paper, again=[])
     again = []
     if entry.confirmed is not None:
-        label = f"again {entry.confirmed.solved}/{entry.confirmed.runs}"
+        label = f"again {entry.confirmed.solved}/{entry.confirmed.runs}" if entry.confirmed.runs else "again"
         again = _effort_lines(entry.confirmed, label, style="dim")
     return _Block(ours=_effort_lines(entry.effort, f"{entry.effort.popsize:,}"), paper=paper, again=again)
 
@@ -501,55 +501,67 @@ class _Laid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width if self.width is None else self.width
-        for sheet in self.sheets:
-            lines = _laid(sheet)
-            if max(line.cell_len for line in lines) <= width:
-                break
+        sheet = next((sheet for sheet in self.sheets if _width(sheet) <= width), self.sheets[-1])
+        lines = _laid(sheet)
         lines += [Text(), *(Text(sentence, style="dim") for sentence in self.legend)] if self.legend else []
         for line in lines:
             yield _in_ascii(line) if options.ascii_only else line
 
 
+def _width(sheet: _Sheet) -> int:
+    """Give the width of a sheet, without laying it out, which takes longer."""
+    widths = [_widths(column, cells)[-1] for column, cells in _by_column(sheet)]
+    headings = [_heading(group).cell_len for group in sheet.groups if sheet.headed]
+    return max(sum(widths) + len(_GAP) * (len(widths) - 1), *headings, 0)
+
+
 def _laid(sheet: _Sheet) -> list[Text]:
     """Lay out a sheet line by line."""
-    cells = [line for group in sheet.groups for line in group.lines]
-    columns = [
-        _filled(column, [line[index] for line in cells], left=column.title in _LEFT)
-        for index, column in enumerate(sheet.columns)
-    ]
+    columns = [_filled(column, cells) for column, cells in _by_column(sheet)]
     title, *body = [_GAP.join(parts) for parts in zip(*columns, strict=True)]
     lines = [*_overs(sheet.columns, [column[0].cell_len for column in columns]), title]
     lines.append(Text("─" * title.cell_len, style="dim"))
     left = iter(body)
     for number, group in enumerate(sheet.groups):
         lines += [Text()] if number else []
-        if sheet.headed:
-            lines.append(
-                Text.assemble((group.title[0], "bold"), "  " if group.title[1] else "", (group.title[1], "dim"))
-            )
+        lines += [_heading(group)] if sheet.headed else []
         lines += [next(left) for _ in group.lines]
     for line in lines:
         line.rstrip()
     return lines
 
 
-def _filled(column: _Column, cells: Sequence[_Cell], *, left: bool) -> list[Text]:
-    """Fill up the title and the cells of a column to the same width, the numbers in line at their last digits."""
-    starred = any(cell.star for cell in cells)
-    means = [cell.text + ("*" if cell.star else " " if starred else "") for cell in cells]
-    mean = max(map(cell_len, means), default=0)
+def _by_column(sheet: _Sheet) -> Iterator[tuple[_Column, list[_Cell]]]:
+    for index, column in enumerate(sheet.columns):
+        yield column, [line[index] for group in sheet.groups for line in group.lines]
+
+
+def _heading(group: _Group) -> Text:
+    name, spec = group.title
+    return Text.assemble((name, "bold"), "  " if spec else "", (spec, "dim"))
+
+
+def _widths(column: _Column, cells: Sequence[_Cell]) -> tuple[int, int, int]:
+    """Give the widths of the means with their stars, of the deviations, and of the whole column."""
+    starred = any(cell.star for cell in cells)  # then all means leave room for a star
+    mean = max((cell_len(cell.text) for cell in cells), default=0) + starred
     sd = max((cell_len(cell.sd) for cell in cells), default=0)
-    width = max(cell_len(column.title), mean + (sd + 3 if sd else 0))
+    return mean, sd, max(cell_len(column.title), mean + (sd + 3 if sd else 0))
+
+
+def _filled(column: _Column, cells: Sequence[_Cell]) -> list[Text]:
+    """Fill up the title and the cells of a column to the same width, the numbers in line at their last digits."""
+    mean, sd, width = _widths(column, cells)
+    left = column.title in _LEFT
+    starred = any(cell.star for cell in cells)
     filled = [Text(column.title.rjust(0 if left else mean).ljust(width if sd else 0), style="bold")]
-    for cell, text in zip(cells, means, strict=True):
+    for cell in cells:
+        text = cell.text + ("*" if cell.star else " " if starred else "")
         deviation = f" ± {cell.sd}" if cell.sd else ""
         before = "" if left else " " * (mean - cell_len(text))
         after = " " * (sd + 3 - cell_len(deviation)) if sd else ""
-        filled.append(
-            Text.assemble(
-                before, (text, f"{cell.style} bold" if cell.star else cell.style), (deviation, cell.style), after
-            )
-        )
+        style = f"{cell.style} bold" if cell.star else cell.style
+        filled.append(Text.assemble(before, (text, style), (deviation, cell.style), after))
     for one in filled:
         missing = width - one.cell_len
         one.pad_right(missing) if left else one.pad_left(missing)
@@ -617,8 +629,8 @@ def _markdown_cells(row: Row, level: int, published: PublishedTable | None, agai
 
 
 def _markdown_again(effort: Effort | None) -> str:
-    if effort is None:
-        return ""
+    if effort is None or not effort.runs:
+        return "" if effort is None else _OPEN
     failed = f" ({effort.failed:,} failed)" if effort.failed else ""
     return f"{effort.solved}/{effort.runs}{failed}: {_markdown_cell(_effort_lines(effort, '')[0].evaluations)}"
 

@@ -1,0 +1,73 @@
+"""The command line for tests: as a process of its own, and, which is faster, in this one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from daedal.cli import main
+
+Cli: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def plain_environment() -> dict[str, str]:
+    """Give this environment without what makes Rich colour or narrow its output."""
+    drop = {"FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "TERM"}
+    return {name: value for name, value in os.environ.items() if name not in drop}
+
+
+@pytest.fixture(scope="session")
+def cli(plain_environment: dict[str, str]) -> Cli:
+    """Run the command line as a process, to its end."""
+
+    def run(*words: object, variables: dict[str, str] | None = None, **options: Any) -> Any:
+        given: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 90}
+        command, env = [sys.executable, "-m", "daedal", *map(str, words)], plain_environment | (variables or {})
+        done = subprocess.run(command, env=env, check=False, **given | options)
+        done.stderr = without_compilation(done.stderr)
+        return done
+
+    return run
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Run the command line in this process, where every warning is an error."""
+    monkeypatch.setattr(sys, "path", sys.path.copy())  # a loaded file's folder is put there
+    for name in ("FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["daedal", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert isinstance(ended.value.code, int)
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(sys.argv, ended.value.code, printed.out, without_compilation(printed.err))
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def refused() -> Callable[[subprocess.CompletedProcess[str], str], None]:
+    """Check that a command ended as bad input does: one line that says what is wrong, nothing else, exit code 2."""
+
+    def check(done: subprocess.CompletedProcess[str], says: str) -> None:
+        assert done.stderr.startswith("error: "), done.stderr
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert says in done.stderr
+        assert (done.returncode, done.stdout) == (2, "")
+
+    return check
+
+
+def without_compilation(stderr: str) -> str:
+    """Leave out what is said only where the kernels were never used before."""
+    return "".join(line for line in stderr.splitlines(keepends=True) if not line.startswith("compiling kernels"))

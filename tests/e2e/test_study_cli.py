@@ -1,0 +1,432 @@
+"""`daedal study`: what a study makes of its runs, and every way to look at it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import daedal
+from daedal.bits import to_text
+from daedal.study.spec import Study
+
+COLUMNS = [
+    *("problem", "algorithm", "popsize", "seed", "status", "success", "best", "optimum"),
+    *("evaluations_to_best", "evaluations", "unique_evaluations", "generations", "cpu_seconds_to_best", "cpu_seconds"),
+    *("stop", "error", "x", "settings", "content", "daedal", "numpy", "numba", "python", "cpu", "finished"),
+]
+CLOCK = {"cpu_seconds_to_best", "cpu_seconds", "finished"}
+
+OBJECTIVES = """
+def zeros(row):
+    assert row.ndim == 1
+    if not row.any():
+        print("solved")
+    return float(row.sum())
+
+
+def ones(x):
+    return x.sum(axis=1)
+"""
+STUDY = """
+runs = 6
+seed = 3
+popsizes = [8, 16, 32, 64]
+problems = [
+    "onemax:n=14",
+    { name = "[/b] four", problem = "trap:k=4,n=12" },
+    { name = "zeros", problem = "mine.py:zeros", n = 10, by_row = true, minimize = true, target = 0 },
+    { name = "open", problem = "mine.py:ones", n = 9 },
+]
+algorithms = ["umda", { name = "PBIL [fast]", algorithm = "pbil", settings = { learning_rate = 0.3 } }]
+
+[limits]
+max_generations = 12
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A study that was run: its file, its store, what the command wrote, and the rows of the store."""
+
+    folder: Path
+    store: Path
+    done: Any
+    rows: list[dict[str, Any]]
+
+
+def stored(path: Path) -> list[dict[str, Any]]:
+    """Read the runs of a store, past daedal."""
+    with sqlite3.connect(path) as connection:
+        connection.row_factory = sqlite3.Row
+        rows = [dict(row) for row in connection.execute("SELECT * FROM results ORDER BY run")]
+    connection.close()
+    return rows
+
+
+def timeless(rows: list[dict[str, Any]]) -> list[str]:
+    """Give rows without what the clock says, and in an order that does not depend on who came first."""
+    return sorted(json.dumps({key: row[key] for key in row if key not in {*CLOCK, "run"}}) for row in rows)
+
+
+@pytest.fixture(scope="module")
+def made(cli: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A study that was run over one worker, and whose files are gone since: the store has to do alone."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "mine.py").write_text(OBJECTIVES)
+    (folder / "study.toml").write_text(STUDY)
+    done = cli("study", "run", folder / "study.toml", "--store", folder / "one.db")
+    assert done.returncode == 0, done.stderr
+    for file in ("mine.py", "study.toml"):
+        (folder / file).unlink()
+    return Made(folder, folder / "one.db", done, stored(folder / "one.db"))
+
+
+# The runs
+
+
+def test_the_number_of_workers_changes_nothing_but_the_clock(made: Made, here: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OBJECTIVES)  # elsewhere, which is no difference either
+    (tmp_path / "study.toml").write_text(STUDY)
+    done = here("study", "run", tmp_path / "study.toml", "--store", tmp_path / "two.db", "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    rows = stored(tmp_path / "two.db")
+    assert len(rows) > 60
+    assert timeless(rows) == timeless(made.rows)
+    assert len({(row["content"], row["seed"]) for row in rows}) == len(rows)
+    assert sorted(path.name for path in tmp_path.glob("two.db*")) == ["two.db"]  # nothing is left beside it
+
+
+def test_each_run_is_that_of_its_seed(made: Made) -> None:
+    """As `maximize` and `minimize` make it, with nothing known of studies."""
+    objectives: dict[str, tuple[Callable[..., daedal.Result], Any, int | None]] = {
+        "onemax:n=14": (daedal.maximize, "onemax:n=14", None),
+        "[/b] four": (daedal.maximize, "trap:k=4,n=12", None),
+        "zeros": (daedal.minimize, lambda x: np.array([float(row.sum()) for row in x]), 10),
+        "open": (daedal.maximize, lambda x: x.sum(axis=1), 9),
+    }
+    for row in made.rows[::3]:
+        optimise, objective, n = objectives[row["problem"]]
+        settings = {"learning_rate": 0.3} if row["algorithm"] == "pbil" else {}
+        result = optimise(
+            objective,
+            n,
+            algorithm=daedal.algorithms()[row["algorithm"]].with_settings(settings),
+            popsize=row["popsize"],
+            seed=row["seed"],
+            max_generations=12,
+            target=0.0 if row["problem"] == "zeros" else None,
+        )
+        assert (row["status"], row["stop"], row["x"]) == ("done", result.stop.value, to_text(result.x))
+        assert (row["best"], row["success"]) == (result.fitness, result.success)
+        for name in ("optimum", "evaluations", "evaluations_to_best", "unique_evaluations", "generations"):
+            assert row[name] == getattr(result, name), name
+
+
+def test_run_shows_its_table_and_says_what_it_did(made: Made, here: Any) -> None:
+    said = made.done.stderr.splitlines()
+    assert said[-1] == f"{len(made.rows)} runs made; 0 were in {made.store} before"
+    assert "solved" in said  # what objectives print is not for standard output
+    assert made.done.stdout == here("study", "table", "--store", made.store).stdout
+    assert "\x1b" not in made.done.stdout + made.done.stderr
+
+
+# Tables
+
+
+def test_the_table_says_what_the_runs_say(made: Made, here: Any) -> None:
+    done = here("study", "table", "--store", made.store, "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = json.loads(done.stdout)
+    names = {"umda": "umda", "PBIL [fast]": "pbil"}
+    problems = ["onemax:n=14", "[/b] four", "zeros", "open"]
+    pairs = [(problem, algorithm) for problem in problems for algorithm in names]
+    assert [(line["problem"], line["algorithm"]) for line in lines[::2]] == pairs
+    for line in lines:
+        sizes: dict[int, list[dict[str, Any]]] = {}
+        for row in made.rows:
+            if (row["problem"], row["algorithm"]) == (line["problem"], names[line["algorithm"]]):
+                sizes.setdefault(row["popsize"], []).append(row)
+        needed = {50: 3, 90: 6}[line["level"]]  # of six
+        chosen = next(
+            (size for size in sorted(sizes) if sum(row["success"] or 0 for row in sizes[size]) >= needed), None
+        )
+        assert line["popsize"] == chosen
+        if chosen is None:
+            assert (line["unsettled"], line["evaluations"]) == ("no size does", None)
+            continue
+        assert (line["unsettled"], line["failed"]) == (None, 0)
+        assert (line["runs"], line["complete"]) == (len(sizes[chosen]), len(sizes[chosen]) == 6)
+        effort = [row["evaluations_to_best"] for row in sizes[chosen]]
+        assert line["evaluations"] == pytest.approx(statistics.fmean(effort))
+        assert line["evaluations_sd"] == pytest.approx(statistics.stdev(effort))
+    assert any(line["popsize"] for line in lines)
+    assert any(line["popsize"] is None for line in lines)
+
+
+def test_the_formats_of_a_table(made: Made, here: Any, tmp_path: Path) -> None:
+    written = {}
+    for form in ("rich", "markdown", "latex", "csv", "json"):
+        done = here("study", "table", "--store", made.store, "--format", form)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "\x1b" not in done.stdout
+        written[form] = done.stdout
+        assert here("study", "table", "--store", made.store, "--format", form, "-o", tmp_path / form).stdout == ""
+        if form != "rich":  # which is wider in a file than here
+            assert (tmp_path / form).read_bytes() == done.stdout.encode()
+    assert "PBIL [fast]" in (tmp_path / "rich").read_text(encoding="utf-8")
+    for form, name in (("rich", "PBIL [fast]"), ("markdown", r"PBIL \[fast\]"), ("latex", "PBIL [fast]")):
+        assert written[form].count(name) == 4
+    listed = json.loads(written["json"])
+    read = list(csv.DictReader(io.StringIO(written["csv"], newline="")))
+    assert [list(line) for line in read] == [list(line) for line in listed]
+    for line, of_csv in zip(listed, read, strict=True):
+        assert of_csv == {name: "" if value is None else str(value) for name, value in line.items()}
+    assert sum(line.startswith("|") for line in written["markdown"].splitlines()) == 2 + 8
+    for part in ("table*", "tabular"):
+        assert written["latex"].count(rf"\begin{{{part}}}") == written["latex"].count(rf"\end{{{part}}}") == 1
+
+
+def test_the_options_of_a_table(made: Made, here: Any, refused: Any) -> None:
+    table = ("study", "table", "--store", made.store)
+    plain, other, holm = here(*table), here(*table, "--test", "mann-whitney"), here(*table, "--holm")
+    assert "signed-rank" in plain.stdout
+    assert "Mann-Whitney" in other.stdout
+    assert "Holm" in holm.stdout
+    assert "Holm" not in plain.stdout
+    for form in ("rich", "markdown"):
+        sizes = here(*table, "--sizes", "--format", form).stdout
+        for size in {row["popsize"] for row in made.rows}:
+            assert f" {size} " in sizes
+        solved = [
+            row for row in made.rows if (row["problem"], row["algorithm"], row["popsize"]) == ("zeros", "umda", 8)
+        ]
+        assert f" {sum(row['success'] for row in solved)}/{len(solved)} " in sizes
+        assert "?/" in sizes  # of the problem without a target
+    refused(here(*table, "--sizes", "--format", "json"), "expected --sizes with --format rich or markdown")
+
+
+def test_status(made: Made, here: Any) -> None:
+    done = here("study", "status", "--store", made.store)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"\n{len(made.rows)} runs done, 0 failed, 0 left at least; the study is complete\n" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "[/b] four" in done.stdout
+    assert "PBIL [fast]" in done.stdout
+    found = json.loads(here("study", "status", "--store", made.store, "--json").stdout)
+    assert (found["done"], found["failed"], found["left"]) == (len(made.rows), 0, 0)
+    assert sum(cell["solved"] for cell in found["cells"]) == sum(row["success"] or 0 for row in made.rows)
+
+
+# Everything, for other programs
+
+
+def test_export(made: Made, here: Any, tmp_path: Path) -> None:
+    expected = [{name: row[name] for name in COLUMNS} for row in made.rows]
+    for row in expected:
+        row["success"] = None if row["success"] is None else bool(row["success"])
+    export = ("study", "export", "--store", made.store)
+    done = here(*export, "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = json.loads(done.stdout)
+    assert rows == expected
+    assert all(list(row) == COLUMNS for row in rows)
+    done = here(*export)
+    assert (done.returncode, done.stderr) == (0, "")
+    read = list(csv.DictReader(io.StringIO(done.stdout, newline="")))
+    assert read == [{name: "" if value is None else str(value) for name, value in row.items()} for row in expected]
+    assert here(*export, "-o", tmp_path / "runs.csv").stdout == ""
+    assert (tmp_path / "runs.csv").read_bytes() == done.stdout.encode()
+
+
+def test_export_to_parquet(made: Made, here: Any, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow, which is optional, is not installed")
+    done = here("study", "export", "--store", made.store, "--format", "parquet", "-o", tmp_path / "runs.parquet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert parquet.read_table(tmp_path / "runs.parquet").to_pylist() == json.loads(
+        here("study", "export", "--store", made.store, "--format", "json").stdout
+    )
+
+
+def test_an_export_that_cannot_be_made_leaves_the_file_alone(
+    made: Made, here: Any, refused: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "runs.parquet").write_text("of last week")
+    done = here("study", "export", "--store", made.store, "--format", "parquet", "-o", tmp_path / "runs.parquet")
+    refused(done, 'pip install "daedal[parquet]"')
+    assert (tmp_path / "runs.parquet").read_text() == "of last week"
+
+
+def test_plot(made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib, which is optional, is not installed")
+    plot = ("study", "plot", "--store", made.store, "-o", tmp_path / "new" / "figures")
+    done = here(*plot, "--problem", "zeros", "--problem", "[/b] four")
+    assert (done.returncode, done.stdout) == (0, "")
+    written = sorted((tmp_path / "new" / "figures").iterdir())
+    assert [path.name for path in written] == ["b-four.png", "b-four.svg", "zeros.png", "zeros.svg"]
+    assert sorted(done.stderr.splitlines()) == list(map(str, written))
+    for path in written:
+        if path.suffix == ".svg":
+            assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+        else:
+            assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    refused(here(*plot, "--problem", "ones"), "unknown problem of the study 'ones'")
+
+
+def test_a_reader_that_stops_reading_is_no_error(made: Made, cli: Any) -> None:
+    """As in `daedal study export ... | head -1`: one pipe's end is closed before anything is written."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = cli("study", "export", "--store", made.store, stdout=writing)
+    finally:
+        os.close(writing)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+# What comes later
+
+
+def test_only_what_is_new_is_run(made: Made, here: Any, tmp_path: Path) -> None:
+    store = tmp_path / "results.db"
+    shutil.copy(made.store, store)
+    (tmp_path / "mine.py").write_text(OBJECTIVES)
+    run = ("study", "run", tmp_path / "study.toml", "--store", store)
+    before = len(made.rows)
+
+    (tmp_path / "study.toml").write_text(STUDY)
+    done = here(*run)
+    assert done.stderr.splitlines()[-1] == f"nothing was left to run; {before} were in {store} before"
+    assert stored(store) == made.rows
+
+    more = STUDY.replace("runs = 6", "runs = 8").replace('    "onemax:n=14",', '    "onemax:n=14",\n    "onemax:n=5",')
+    (tmp_path / "study.toml").write_text(more)
+    done = here(*run, "--workers", 2)
+    rows = stored(store)
+    assert done.stderr.splitlines()[-1] == f"{len(rows) - before} runs made; {before} were in {store} before"
+    assert rows[:before] == made.rows  # to the last digit of their clocks
+    new = rows[before:]
+    assert {row["seed"] for row in new if row["problem"] == "onemax:n=5"} == set(range(3, 11))
+    assert {row["seed"] for row in new if row["problem"] != "onemax:n=5"} <= {9, 10, *range(3, 9)}
+    assert any(row["problem"] != "onemax:n=5" for row in new)
+    assert len({(row["content"], row["seed"]) for row in rows}) == len(rows)
+
+    done = here(*run, "--confirm", 2, "--full-grid")
+    last = stored(store)
+    assert done.stderr.splitlines()[-1] == f"{len(last) - len(rows)} runs made; {len(rows)} were in {store} before"
+    assert last[: len(rows)] == rows
+    own = [row for row in last if row["seed"] < 1_000_000]
+    assert len(own) == 5 * 2 * 4 * 8  # the whole grid
+    lines = json.loads(here("study", "table", "--store", store, "--format", "json").stdout)
+    confirmed = {(line["problem"], line["algorithm"], line["popsize"]) for line in lines if line["popsize"] is not None}
+    assert len(last) - len(own) == 2 * len(confirmed)
+    assert {row["seed"] for row in last} - {row["seed"] for row in own} == {1_000_003, 1_000_004}
+    assert all(line["confirmed_runs"] == 2 for line in lines if line["popsize"] is not None)
+    assert "again" in done.stdout
+
+
+def test_init_writes_a_study_that_can_be_read_and_no_second_time(here: Any, refused: Any, tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    done = here("study", "init", file)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"daedal study run {file} --store" in done.stderr
+    study = Study.from_file(file)
+    assert (study.runs, len(study.problems), len(study.algorithms)) == (20, 2, 3)
+    file.write_text("mine")
+    refused(here("study", "init", file), "is there already; it was not changed")
+    assert file.read_text() == "mine"
+    refused(here("study", "init", tmp_path), "is there already")
+    refused(here("study", "init", tmp_path / "nowhere" / "study.toml"), "No such file or directory")
+
+
+# Bad input
+
+GOOD = 'popsizes = [10]\nproblems = ["onemax:n=8"]\nalgorithms = ["umda"]\n'
+BAD_FILES = {
+    "garbled": ("runs = = 3", "expected a study as TOML in "),
+    "not text": ("\udcff\udcfe", "expected a study as TOML in "),
+    "empty": ("", "expected problems to be a list of at least one"),
+    "algorithm": (GOOD.replace("umda", "udma"), "unknown algorithm 'udma', did you mean 'umda'?"),
+    "problem": (GOOD.replace("onemax", "onemacs"), "unknown problem 'onemacs', did you mean 'onemax'?"),
+    "key": (f"popsize = [10]\n{GOOD}", "unknown key of a study 'popsize', did you mean 'popsizes'?"),
+    "key of limits": (f"{GOOD}limits = {{ max_evaluation = 3 }}", "did you mean 'max_evaluations'?"),
+    "key of a problem": (
+        GOOD.replace('"onemax:n=8"', '{ problem = "onemax:n=8", minimise = true }'),
+        "unknown key of a problem 'minimise', did you mean 'minimize'?",
+    ),
+    "setting": (GOOD.replace('"umda"', '{ algorithm = "pbil", settings = { rate = 1 } }'), "unknown setting of pbil"),
+    "no popsizes": (GOOD.replace("[10]", "[]"), "expected popsizes to be a list of at least one size, got popsizes=[]"),
+    "popsize": (GOOD.replace("[10]", "[1]"), "of at least 2"),
+    "runs": (f"runs = 0\n{GOOD}", "expected runs to be a whole number of at least 1, got runs=0"),
+    "seed": (f"seed = -1\n{GOOD}", "expected a seed"),
+    "twice": (GOOD.replace('"umda"', '"umda", "umda"'), "got 'umda' twice"),
+    "no such file": (GOOD.replace('"onemax:n=8"', '{ problem = "gone.py:f", n = 3 }'), "gone.py"),
+    "no n": (GOOD.replace('"onemax:n=8"', '"mine.py:ones"'), "the number of variables"),
+    "another n": (GOOD.replace('"onemax:n=8"', '{ problem = "onemax:n=8", n = 9 }'), "expected n=8"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_bad_study_file_makes_no_store(case: str, here: Any, refused: Any, tmp_path: Path) -> None:
+    text, says = BAD_FILES[case]
+    (tmp_path / "mine.py").write_text(OBJECTIVES)
+    (tmp_path / "study.toml").write_bytes(text.encode(errors="surrogateescape"))
+    done = here("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db")
+    refused(done, says)
+    assert "study.toml" in done.stderr
+    assert list(tmp_path.glob("results.db*")) == []
+
+
+BAD_WORDS = [
+    ("run GONE --store NEW", "expected a study in "),
+    ("run FOLDER --store NEW", "expected a study in "),
+    ("run GOOD --store NEW --workers 0", "expected --workers of at least 1, got --workers 0"),
+    ("run GOOD --store NEW --workers two", "--workers"),
+    ("run GOOD --store NEW --confirm -1", "expected --confirm of at least 0, got --confirm -1"),
+    ("run GOOD --store FOLDER/gone/results.db", "there is no folder"),
+    ("run GOOD", "Missing option '--store'"),
+    ("run --store NEW", "Missing argument"),
+    ("status --store NEW", "got no such file"),
+    ("table --store NEW", "got no such file"),
+    ("export --store NEW", "got no such file"),
+    ("plot --store NEW", "got no such file"),
+    ("table --store MADE --format xml", "xml"),
+    ("table --store MADE --test student", "student"),
+    ("table --store MADE -o FOLDER", "Is a directory"),
+    ("table --store MADE -o /dev/full", "No space left on device"),
+    ("export --store MADE --format xml", "xml"),
+    ("export --store MADE -o FOLDER/gone/runs.csv", "No such file"),
+    ("plot --store MADE --problem tarp", "unknown problem of the study 'tarp'"),
+    ("plot --store MADE -o GOOD", "File exists"),
+    ("tables --store MADE", "tables"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), BAD_WORDS, ids=[words for words, _ in BAD_WORDS])
+def test_bad_words_end_with_one_line(
+    words: str, says: str, made: Made, here: Any, refused: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "good.toml").write_text(GOOD)
+    stand_for = {"GOOD": tmp_path / "good.toml", "NEW": tmp_path / "new.db", "GONE": tmp_path / "gone.toml"}
+    stand_for |= {"FOLDER": tmp_path, "MADE": made.store}
+    for name, path in stand_for.items():
+        words = words.replace(name, str(path))
+    before = made.store.read_bytes()
+    refused(here("study", *words.split()), says)
+    assert made.store.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [tmp_path / "good.toml"]

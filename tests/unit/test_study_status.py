@@ -1,0 +1,121 @@
+"""How far a study is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from daedal.study.plan import needed_runs
+from daedal.study.spec import Study
+from daedal.study.status import CellStatus, Status, needed, study_status
+from daedal.study.store import DONE, FAILED, KILLED, Run
+
+Runs = dict[str, dict[int, Run]]
+BASE: dict[str, Any] = {"problems": ["onemax:n=8"], "algorithms": ["umda"], "popsizes": [20, 50], "runs": 4}
+
+
+def study(**changes: Any) -> Study:
+    return Study.from_dict(BASE | changes)
+
+
+def fill(
+    runs: Runs, one: Study, popsize: int, story: str, *, error: str = "oh", algorithm: int = 0, first: int = 0
+) -> None:
+    """Write the runs of a cell, a letter a seed: solved +, not -, failed x, killed k, not run ."""
+    cell = one.cell(one.problems[0], one.algorithms[algorithm], popsize)
+    for seed, letter in enumerate(story, start=first):
+        status = {"x": FAILED, "k": KILLED}.get(letter, DONE)
+        if letter != ".":
+            run = Run(seed=seed, status=status, success=letter == "+", error=None if status == DONE else error)
+            runs.setdefault(cell.key, {})[seed] = run
+
+
+def lines(status: Status) -> list[tuple[int, int, int, int, int]]:
+    return [(cell.popsize, cell.done, cell.failed, cell.solved, cell.left) for cell in status.cells]
+
+
+def test_before_the_first_run() -> None:
+    one = study(problems=["onemax:n=8", "trap:k=4,n=8"])
+    status = study_status(one, {})
+    # three of four are certain: were they all failures, 50 % would be out of reach
+    assert status.cells == tuple(
+        CellStatus(problem=problem, algorithm="umda", popsize=20, done=0, failed=0, solved=0, left=3)
+        for problem in ("onemax:n=8", "trap:k=4,n=8")
+    )
+    assert status.errors == {}
+    assert status.total("left") == 6
+
+
+def test_in_the_middle() -> None:
+    one, runs = study(), {}
+    fill(runs, one, 20, "-+x.")
+    assert lines(study_status(one, runs)) == [(20, 2, 1, 1, 1)]
+    fill(runs, one, 20, "-+x+")
+    assert lines(study_status(one, runs)) == [(20, 3, 1, 2, 0), (50, 0, 0, 0, 1)]  # 90 % of 4 are all 4
+    fill(runs, one, 50, "++")
+    assert lines(study_status(one, runs)) == [(20, 3, 1, 2, 0), (50, 2, 0, 2, 1)]
+    fill(runs, one, 50, "++++")
+    status = study_status(one, runs)
+    assert lines(status) == [(20, 3, 1, 2, 0), (50, 4, 0, 4, 0)]
+    assert {name: status.total(name) for name in ("done", "failed", "solved", "left")} == {
+        "done": 7,
+        "failed": 1,
+        "solved": 6,
+        "left": 0,
+    }
+
+
+def test_sizes_that_nobody_needed_are_left_out() -> None:
+    one, runs = study(), {}
+    fill(runs, one, 20, "++++")
+    assert lines(study_status(one, runs)) == [(20, 4, 0, 4, 0)]
+    assert lines(study_status(one, runs, full_grid=True)) == [(20, 4, 0, 4, 0), (50, 0, 0, 0, 4)]
+
+
+def test_confirming_runs_are_left_once_a_size_is_chosen() -> None:
+    one, runs = study(), {}
+    assert study_status(one, runs, confirm=5).total("left") == 3
+    fill(runs, one, 20, "++++")
+    assert lines(study_status(one, runs, confirm=5)) == [(20, 4, 0, 4, 5)]
+    fill(runs, one, 20, "+-", first=one.fresh_seeds(1)[0])
+    assert lines(study_status(one, runs, confirm=5)) == [(20, 6, 0, 5, 3)]
+    assert lines(study_status(one, runs, confirm=2)) == [(20, 6, 0, 5, 0)]
+    assert lines(study_status(one, runs)) == [(20, 4, 0, 4, 0)]
+
+
+def test_each_error_is_counted_the_most_frequent_first() -> None:
+    one, runs = study(algorithms=["umda", "pbil"]), {}
+    fill(runs, one, 20, "x+..", error="rare")
+    fill(runs, one, 20, "x-k-", error="frequent", algorithm=1)
+    status = study_status(one, runs)
+    assert list(status.errors.items()) == [("frequent", 2), ("rare", 1)]
+    assert sum(status.errors.values()) == status.total("failed")
+
+
+def test_errors_of_other_studies_are_left_alone() -> None:
+    one, runs = study(), {}
+    fill(runs, one, 20, "++++xx")  # another one had six runs
+    status = study_status(one, runs)
+    assert lines(status) == [(20, 4, 0, 4, 0)]
+    assert status.errors == {}
+
+
+def test_what_was_killed_is_left_to_do() -> None:
+    """As it is run again without being asked for; what has failed is not."""
+    one, runs = study(popsizes=[20]), {}
+    fill(runs, one, 20, "+++x")
+    assert lines(study_status(one, runs)) == [(20, 3, 1, 3, 0)]
+    fill(runs, one, 20, "+++k")
+    assert lines(study_status(one, runs)) == [(20, 3, 1, 3, 1)]
+
+
+@pytest.mark.parametrize("full_grid", [False, True])
+def test_needed_is_the_plan_and_then_the_confirmation(full_grid: bool) -> None:
+    one, runs = study(), {}
+    fill(runs, one, 20, "++--")
+    known = {20: {0: True, 1: True, 2: False, 3: False}, 50: {}}
+    plan = needed_runs(known, [20, 50], one.seeds, full_grid=full_grid)
+    fresh = [(20, seed) for seed in one.fresh_seeds(3)]
+    assert needed(one, runs, one.problems[0], one.algorithms[0], 0, full_grid) == plan
+    assert needed(one, runs, one.problems[0], one.algorithms[0], 3, full_grid) == plan + fresh
