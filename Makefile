@@ -3,29 +3,42 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TOOLS := $(VENV)/.tools
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+WORKERS ?= 2
 
-.PHONY: demo test bench reference clean
+.PHONY: demo test bench reference reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/daedal solve trap:k=5,n=50 --seed 1
 
-test: $(STAMP)
+test: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
-bench: $(STAMP)
+bench: $(TOOLS)
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/workers.py
+	$(BIN)/python benchmarks/store.py
+
+reproduce: $(STAMP)
+	$(BIN)/daedal reproduce table1 --store repro.db --workers $(WORKERS)
+	$(BIN)/daedal reproduce figures --store repro-figures.db --workers $(WORKERS)
 
 reference: $(STAMP)
 	$(BIN)/python benchmarks/reference.py
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(INSTALL) ".[plot,parallel]"
 	touch $(STAMP)
+
+$(TOOLS): $(STAMP)
+	$(INSTALL) ".[dev]"
+	touch $(TOOLS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -5,8 +5,9 @@ from importlib.metadata import version
 from daedal import models, problems
 from daedal.bits import Bits, Fitness
 from daedal.eda import EDA
-from daedal.evaluation import ObjectiveError
-from daedal.optimize import Result, maximize, minimize
+from daedal.evaluation import Failure, ObjectiveError
+from daedal.external import Program
+from daedal.optimize import Result, maximize, minimize, resume
 from daedal.optimizer import Best, Generation, Optimizer
 from daedal.presets import Algorithm, Rules, algorithms, register_algorithm
 from daedal.registry import ProblemKind, problem_kinds, register_problem
@@ -19,12 +20,14 @@ __all__ = [
     "Algorithm",
     "Best",
     "Bits",
+    "Failure",
     "Fitness",
     "Generation",
     "Limits",
     "ObjectiveError",
     "Optimizer",
     "ProblemKind",
+    "Program",
     "Result",
     "Rules",
     "StopReason",
@@ -37,4 +40,5 @@ __all__ = [
     "problems",
     "register_algorithm",
     "register_problem",
+    "resume",
 ]

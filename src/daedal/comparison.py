@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
-import signal
 import statistics
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 
+from daedal.calling import Objective
+from daedal.interrupts import interrupts_ignored
 from daedal.optimize import Result, maximize, minimize
 from daedal.presets import Algorithm
 from daedal.problems import Problem
@@ -23,8 +23,9 @@ from daedal.stopping import Limits, StopReason
 class Job:
     """One run: everything that another process needs for it."""
 
-    objective: str | Problem
+    objective: str | Problem | Objective
     n: int | None = None
+    vectorized: bool = True
     algorithm: Algorithm
     popsize: int | None
     seed: int
@@ -45,6 +46,8 @@ class Job:
                 max_generations=self.limits.max_generations,
                 patience=self.limits.patience,
                 target=self.limits.target,
+                max_seconds=self.limits.max_seconds,
+                vectorized=self.vectorized,
                 shuffle=self.shuffle,
             )
 
@@ -64,7 +67,7 @@ def run_jobs(jobs: Sequence[Job], *, workers: int = 1) -> Iterator[tuple[int, Re
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        with _interrupts_ignored():  # which the processes, started here, inherit: Ctrl-C is the parent's business
+        with interrupts_ignored():  # which the processes, started here, inherit: Ctrl-C is the parent's business
             futures = {pool.submit(job.run): index for index, job in enumerate(jobs)}
         try:
             for future in as_completed(futures):
@@ -76,19 +79,6 @@ def run_jobs(jobs: Sequence[Job], *, workers: int = 1) -> Iterator[tuple[int, Re
                 child.terminate()
             pool.shutdown(cancel_futures=True)
             raise
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C; only the main thread can, and only there does it arrive."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @dataclass(frozen=True, kw_only=True)

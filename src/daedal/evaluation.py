@@ -1,27 +1,138 @@
-"""The one place where an objective is called: it counts, and checks what comes back."""
+"""The one place where objectives are called: counted, checked, cached, spread over workers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+import math
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits, Fitness, as_numbers, to_text
+from daedal.bits import Bits, Fitness, to_text
 from daedal.cache import MemoryCache, distinct
-from daedal.words import named
+from daedal.calling import Answers, Caller, Objective, ObjectiveError
+from daedal.container import Json
+from daedal.executors import ExecutorCrew
+from daedal.spreading import ChunkFunction, RowsFunction, Spread, TimedFunction
+from daedal.state import State
+from daedal.workers import Workers
 
-Objective: TypeAlias = Callable[[NDArray[Any]], Any]
-"""A function of rows of 0/1, shape (rows, n), that gives one number a row; or of one row, that gives one number."""
+__all__ = ["Evaluator", "Failure", "Objective", "ObjectiveError", "OnError", "OutOfTime"]
+
+FAILURES_KEPT = 100
+"""How many failures a run can show; all of them are counted."""
+
+_SECONDS_BETWEEN_NOTES = 0.1  # where rows are evaluated here, one by one
 
 
-class ObjectiveError(ValueError):
-    """The objective raised, or gave something that is not one number a row."""
+class OutOfTime(Exception):  # noqa: N818  no error: the run has had its time
+    """The deadline came in the middle of a batch."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A row whose evaluation failed.
+
+    Attributes
+    ----------
+    x
+        The row, as text of 0 and 1, in the order of the objective's own variables.
+    error
+        Why.
+    """
+
+    x: str
+    error: str
+
+
+@dataclass(frozen=True)
+class OnError:
+    """What to do when an evaluation fails.
+
+    Examples
+    --------
+    >>> OnError.read("retry:3")
+    OnError(retries=3, worst=False)
+    """
+
+    retries: int = 0
+    worst: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> OnError:
+        """Read "raise", "worst", "retry:3" (then raise) or "retry:3,worst" (then count as worst)."""
+        policy = {"raise": cls(), "worst": cls(worst=True)}.get(text) if isinstance(text, str) else None
+        if policy is not None:
+            return policy
+        if isinstance(text, str) and text.startswith("retry:"):
+            number, comma, then = text.removeprefix("retry:").partition(",")
+            if number.isdigit() and int(number) > 0 and (then in ("worst", "raise") or not comma):
+                return cls(retries=int(number), worst=then == "worst")
+        raise ValueError(f"expected on_error to be raise, worst, retry:N or retry:N,worst, got on_error={text!r}")
+
+
+class RowCache(Protocol):
+    """What remembers the values of rows."""
+
+    def find(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_]]:
+        """Give the values, nan where unknown, and whether they are known."""
+
+    def add(self, rows: Bits, values: Fitness) -> None:
+        """Take the values of rows."""
+
+
+class _Engine(Protocol):
+    def answers(self, rows: Bits, *, first_failure_only: bool) -> Iterator[tuple[NDArray[np.intp], Answers]]:
+        """Evaluate rows; give indices and answers as they come."""
+
+    def close(self) -> None:
+        """End whatever works."""
+
+
+class _Here:
+    """Evaluates in this process: a batch at once, or rows one by one."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+
+    def answers(self, rows: Bits, *, first_failure_only: bool) -> Iterator[tuple[NDArray[np.intp], Answers]]:
+        everything = np.arange(len(rows))
+        if self.caller.vectorized:
+            yield everything, self.caller.answers(rows, first_failure_only=first_failure_only)
+            return
+        start = 0
+        while start < len(rows):
+            answers, stop = self._for_a_while(rows, start, first_failure_only)
+            yield everything[start:stop], answers
+            start = stop
+
+    def _for_a_while(self, rows: Bits, start: int, first_failure_only: bool) -> tuple[Answers, int]:
+        """Evaluate rows from start on, until it is time to note them down."""
+        answers = Answers(np.full(len(rows) - start, np.nan))
+        until = time.monotonic() + _SECONDS_BETWEEN_NOTES
+        for stop in range(start + 1, len(rows) + 1):
+            self.caller.one(rows[start:], stop - start - 1, answers)
+            if time.monotonic() > until or (first_failure_only and answers.errors):
+                break
+        answers.values = answers.values[: stop - start]
+        return answers, stop
+
+    def close(self) -> None:
+        close = getattr(self.caller.objective, "close", None)
+        if callable(close):  # a program that is kept running
+            close()
 
 
 class Evaluator:
-    """Calls an objective with batches of rows.
+    """Evaluates batches of rows.
+
+    Every row that is asked for is carried out, answered from the cache, or failed: `evaluations` is the sum of the
+    three.
 
     Parameters
     ----------
@@ -32,21 +143,39 @@ class Evaluator:
     sign
         1 where larger is better, -1 where smaller is: the fitness that comes out is always maximised.
     dtype
-        Of the rows that the objective gets. A user's function gets int64, so that `2 * x - 1` or `x[:, 0] - x[:, 1]`
-        mean what they say; in uint8, 0 - 1 would be 255.
+        Of the rows that the objective gets: see `Caller`.
+    order
+        Which variable of the optimizer each variable of the objective is, shape (n,); None: the same.
     deduplicate
         Whether a row that comes again has the value that it had before, without a call.
+    cache
+        Where values are kept beyond this run, too.
+    workers, executor
+        Processes of our own, or somebody's executor, to evaluate with.
+    on_error
+        What to do when an evaluation fails.
+    timeout
+        Seconds that one evaluation may take.
 
     Attributes
     ----------
-    evaluations, carried_out
-        Rows asked for, and rows that the objective was called with.
+    carried_out, cached, failed
+        Rows that the objective gave a value for, that were known, and that it failed for.
+    failures
+        The first of those that failed.
+    best
+        The best row so far, in the optimizer's order, and its fitness; also in the middle of a batch.
+    deadline
+        When to stop in the middle of a batch, on the monotonic clock.
+    listener
+        Called now and then in the middle of a batch.
 
     Examples
     --------
     >>> import numpy as np
-    >>> Evaluator(lambda x: x.sum(axis=1))(np.array([[1, 0], [1, 1]], dtype=np.uint8))
-    array([1., 2.])
+    >>> evaluate = Evaluator(lambda x: x.sum(axis=1))
+    >>> evaluate(np.array([[1, 0], [1, 1], [1, 0]], dtype=np.uint8)), evaluate.carried_out, evaluate.cached
+    (array([1., 2., 1.]), 2, 1)
     """
 
     def __init__(
@@ -56,86 +185,218 @@ class Evaluator:
         vectorized: bool = True,
         sign: int = 1,
         dtype: type[np.integer[Any]] = np.int64,
-        deduplicate: bool = False,
+        order: NDArray[np.intp] | None = None,
+        deduplicate: bool = True,
+        cache: RowCache | None = None,
+        workers: int = 1,
+        executor: Executor | None = None,
+        on_error: OnError | None = None,
+        timeout: float | None = None,
     ) -> None:
-        self.objective = objective
-        self.vectorized = vectorized
-        self.sign = sign
-        self.dtype = dtype
+        self.caller = Caller(objective, vectorized=vectorized, sign=sign, dtype=dtype)
+        self.order = order
         self.deduplicate = deduplicate
-        self._cache: MemoryCache | None = None
-        self.evaluations = 0
+        self.cache = cache
+        self.workers = workers
+        self.executor = executor
+        self.on_error = OnError() if on_error is None else on_error
+        self.timeout = timeout
         self.carried_out = 0
+        self.cached = 0
+        self.failed = 0
+        self.failures: list[Failure] = []
+        self.best: tuple[Bits, float] | None = None
+        self.deadline: float | None = None
+        self.listener: Callable[[], None] | None = None
+        self._memory: MemoryCache | None = None
+        self._partial: list[tuple[Bits, Fitness]] = []  # answers for a batch that is not complete
+        self._failing: list[tuple[Bits, Fitness, list[Failure]]] = []
+        self._known_before = 0
+        self._resumed: MemoryCache | None = None  # the same, of the run that this one goes on with
+        self._engine: _Engine | None = None
+
+    def __enter__(self) -> Evaluator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def evaluations(self) -> int:
+        """Rows asked for, and answered."""
+        return self.carried_out + self.cached + self.failed + sum(len(values) for _, values in self._partial)
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def know(self, x: Bits, values: Fitness) -> None:
+        """Take values of rows, in the objective's own sign, that need not be evaluated."""
+        self._remembered(x.shape[1]).add(x, values)
 
     def __call__(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), to be maximised, of the rows of x, shape (rows, n)."""
-        values = self._with_cache(x) if self.deduplicate else self._carry_out(x)
-        self.evaluations += len(x)
-        return values
+        fitness = self.answer(x)
+        self.settle()
+        return fitness
 
-    def _with_cache(self, x: Bits) -> Fitness:
-        """Call the objective with those rows alone that it has not seen, each once."""
-        if self._cache is None:
-            self._cache = MemoryCache(x.shape[1])
-        values, known = self._cache.find(x)
-        if not known.all():
-            asked = x[~known]
+    def answer(self, x: Bits) -> Fitness:
+        """Do the same, but count and remember nothing yet: `settle` does, once the answer has arrived."""
+        values, known = self._known(x)
+        self._note_best(x[known], self.caller.sign * values[known])
+        asked, duplicates = x[~known], 0
+        if len(asked) and self.deduplicate:
             first, inverse = distinct(asked)
-            found = self._carry_out(asked[first])
-            self._cache.add(asked[first], found)
-            values[~known] = found[inverse]
-        return values
+            values[~known] = self._carry_out(asked[first])[inverse]
+            duplicates = len(asked) - len(first)
+        elif len(asked):
+            values[~known] = self._carry_out(asked)
+        self._known_before = int(known.sum()) + duplicates
+        return self.caller.sign * values
+
+    def settle(self) -> None:
+        """Count and remember the answers of a batch that is complete."""
+        for x, values in self._partial:
+            self.carried_out += len(values)
+            if self.deduplicate:
+                self._remembered(x.shape[1]).add(x, values)
+        for x, values, failures in self._failing:
+            self.failed += len(x)
+            self.failures += failures[: FAILURES_KEPT - len(self.failures)]
+            if self.deduplicate:  # what hangs or dies once will do so again
+                self._remembered(x.shape[1]).add(x, values)
+        self.cached += self._known_before
+        self._partial, self._failing, self._known_before = [], [], 0
+
+    def state(self) -> State:
+        """Give what was counted and is known, as of the last whole batch, and the answers that came since."""
+        memory = {} if self._memory is None else self._memory.state()
+        arrays: dict[str, NDArray[Any]] = {f"memory/{name}": array for name, array in memory.items()}
+        if self._partial:
+            arrays["partial"] = np.concatenate([rows for rows, _ in self._partial])
+            arrays["partial_values"] = np.concatenate([values for _, values in self._partial])
+        failures: list[Json] = [[failure.x, failure.error] for failure in self.failures]
+        counts: dict[str, Json] = {"carried_out": self.carried_out, "cached": self.cached, "failed": self.failed}
+        return State(arrays=arrays, fields={**counts, "failures": failures})
+
+    def restore(self, state: State, n: int) -> None:
+        """Go on where another evaluator stood when it gave its state."""
+        self.carried_out, self.cached, self.failed = (state.whole(name) for name in ("carried_out", "cached", "failed"))
+        self.failures = [Failure(*map(str, one)) for one in state.listed("failures") if isinstance(one, list)]
+        memory = {
+            name.removeprefix("memory/"): array for name, array in state.arrays.items() if name.startswith("memory/")
+        }
+        self._memory = MemoryCache.from_state(n, memory) if memory else None
+        if "partial" in state.arrays:
+            self._resumed = MemoryCache(n)
+            self._resumed.add(state.bits("partial", n), state.numbers("partial_values", like="partial"))
+
+    def _remembered(self, n: int) -> MemoryCache:
+        if self._memory is None:
+            self._memory = MemoryCache(n)
+        return self._memory
+
+    def _known(self, x: Bits) -> tuple[Fitness, NDArray[np.bool_]]:
+        """Look rows up: in memory, then in the cache that others share."""
+        if not self.deduplicate and self._memory is None:
+            return np.full(len(x), np.nan), np.zeros(len(x), dtype=np.bool_)
+        values, known = self._remembered(x.shape[1]).find(x)
+        if self.cache is not None and not known.all():
+            elsewhere, found = self.cache.find(self._own(x[~known]))
+            places = np.flatnonzero(~known)[found]
+            values[places], known[places] = elsewhere[found], True
+            self._remembered(x.shape[1]).add(x[places], elsewhere[found])
+        return values, known
+
+    def _own(self, x: Bits) -> Bits:
+        """Give rows in the order of the objective's own variables."""
+        return x if self.order is None else np.ascontiguousarray(x[:, self.order])
 
     def _carry_out(self, x: Bits) -> Fitness:
-        """Call the objective."""
-        rows = x.astype(self.dtype)  # a copy: whatever the objective does to it stays there
-        values = self._batch(rows) if self.vectorized else np.array([self._one(row) for row in rows])
-        self._check(values, x)
-        self.carried_out += len(x)
-        return self.sign * values
-
-    def _batch(self, rows: NDArray[Any]) -> Fitness:
-        try:
-            returned = self.objective(rows)
-        except (Exception, SystemExit) as error:
-            raise ObjectiveError(
-                f"the objective raised {named(error)} for a batch of shape {rows.shape}; it is called with an array "
-                "of 0/1 rows (for a function of one row, say vectorized=False, or --by-row)"
-            ) from error
-        values = _numbers(returned)
-        if values.shape != (len(rows),):
-            raise ObjectiveError(
-                f"expected one number a row, shape ({len(rows)},), from the objective, got shape={values.shape}; "
-                "sum over axis=1, or say vectorized=False (--by-row) for a function of one row"
-            )
+        """Evaluate rows, as often as the policy says; those that fail for good are the worst there is."""
+        rows = self._own(x)
+        values, todo = self._answered_before(x)
+        errors: dict[int, str] = {}
+        causes: dict[int, BaseException] = {}
+        for attempt in range(1 + self.on_error.retries):
+            stop_early = attempt == self.on_error.retries and not self.on_error.worst
+            errors, causes = {}, {}
+            for indices, answers in self._answers(rows[todo], first_failure_only=stop_early):
+                places = todo[indices]
+                self._note(x, rows, places, answers.values, values)
+                errors |= {int(places[index]): error for index, error in answers.errors.items()}
+                causes |= {int(places[index]): cause for index, cause in answers.causes.items()}
+                if errors and stop_early:
+                    self._raise(rows, errors, causes)
+                if self.deadline is not None and time.monotonic() > self.deadline:
+                    raise OutOfTime
+            todo = np.array(sorted(errors), dtype=np.intp)
+            if not errors:
+                break
+        self._give_up(x, rows, errors, values)
         return values
 
-    def _one(self, row: NDArray[Any]) -> float:
-        try:
-            returned = self.objective(row)
-        except (Exception, SystemExit) as error:
-            raise ObjectiveError(f"the objective raised {named(error)} for the row {to_text(row)}") from error
-        value = _numbers(returned)
-        if value.shape not in ((), (1,)):
-            raise ObjectiveError(f"expected one number for a row from the objective, got shape={value.shape}")
-        return float(value.reshape(()))
+    def _answered_before(self, x: Bits) -> tuple[Fitness, NDArray[np.intp]]:
+        """Give the values that came before the run was broken off, and the rows that are left."""
+        values = np.full(len(x), np.nan)
+        if self._resumed is not None:
+            found, known = self._resumed.find(x)
+            self._resumed = None
+            self._note(x, None, np.flatnonzero(known), found[known], values)
+        return values, np.flatnonzero(np.isnan(values))
 
-    def _check(self, values: Fitness, x: Bits) -> None:
-        """Refuse nan, and infinity on the good side: nothing could ever be better."""
-        bad = np.flatnonzero(np.isnan(values) | (values == self.sign * np.inf))
-        if len(bad):
-            infeasible = "-inf" if self.sign > 0 else "inf"
-            raise ObjectiveError(
-                f"expected finite numbers from the objective, got {values[bad[0]]:g} for {len(bad)} of {len(x)} rows, "
-                f"the first being {to_text(x[bad[0]])}; use {infeasible} for what is infeasible"
-            )
+    def _answers(self, rows: Bits, *, first_failure_only: bool) -> Iterator[tuple[NDArray[np.intp], Answers]]:
+        if self._engine is None:
+            self._engine = self._start()
+        return self._engine.answers(rows, first_failure_only=first_failure_only)
 
+    def _start(self) -> _Engine:
+        """Start whoever evaluates: nobody else, our own processes, or somebody's executor."""
+        if self.executor is not None:
+            function = ChunkFunction(self.caller) if self.timeout is None else TimedFunction(self.caller, self.timeout)
+            return Spread(ExecutorCrew(self.executor, function))
+        if self.timeout is not None:  # only the end of its process ends a function that hangs
+            return Spread(Workers(self.workers, RowsFunction(self.caller)), timeout=self.timeout, in_parts=True)
+        if self.workers > 1:
+            return Spread(Workers(self.workers, ChunkFunction(self.caller)))
+        return _Here(self.caller)
 
-def _numbers(returned: object) -> Fitness:
-    """Turn what an objective returned into an array of float64."""
-    if returned is None:
-        raise ObjectiveError("expected numbers from the objective, got None; does it return its result?")
-    try:
-        return as_numbers(returned, source="from the objective")
-    except ValueError as error:
-        raise ObjectiveError(str(error)) from error
+    def _note(self, x: Bits, rows: Bits | None, places: NDArray[np.intp], came: Fitness, values: Fitness) -> None:
+        """Keep what came, whatever may happen next."""
+        good = ~np.isnan(came)
+        places, found = places[good], came[good]
+        if len(places):
+            values[places] = found
+            self._partial.append((x[places], found))
+            if self.cache is not None and rows is not None:
+                self.cache.add(rows[places], found)
+            self._note_best(x[places], self.caller.sign * found)
+        if self.listener is not None:
+            self.listener()
+
+    def _note_best(self, x: Bits, fitness: Fitness) -> None:
+        if len(fitness):
+            i = int(np.argmax(fitness))
+            if self.best is None or fitness[i] > self.best[1]:
+                self.best = x[i].copy(), float(fitness[i])
+
+    def _raise(self, rows: Bits, errors: dict[int, str], causes: dict[int, BaseException]) -> None:
+        index = min(errors)
+        others = f" ({len(errors)} of {len(rows)} rows failed so far)" if len(errors) > 1 else ""
+        raise ObjectiveError(errors[index] + others) from causes.get(index)
+
+    def _give_up(self, x: Bits, rows: Bits, errors: dict[int, str], values: Fitness) -> None:
+        """Count rows that failed for good as the worst, and write them down."""
+        if not errors:
+            return
+        if len(errors) == len(rows) and self.evaluations == 0:
+            index = min(errors)
+            raise ObjectiveError(f"every one of the first {len(rows)} rows failed, the first so: {errors[index]}")
+        failed = np.array(sorted(errors), dtype=np.intp)
+        values[failed] = -self.caller.sign * math.inf
+        failures = [Failure(to_text(rows[index]), errors[int(index)]) for index in failed[:FAILURES_KEPT]]
+        self._failing.append((x[failed], values[failed], failures))

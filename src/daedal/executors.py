@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from functools import lru_cache
+from types import TracebackType
 from typing import Any
 
 from daedal.sending import pack, unpack
@@ -48,6 +50,14 @@ class ExecutorCrew:
         client = getattr(executor, "_client", None)  # Dask: sent to each worker once, not with every chunk
         self._function: Any = packed if client is None else client.scatter(packed, broadcast=True, hash=False)
         self._tickets: dict[Future[Any], Hashable] = {}
+
+    def __enter__(self) -> ExecutorCrew:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
 
     @property
     def idle(self) -> int:
@@ -122,7 +132,13 @@ def dask_executor(address: str) -> Iterator[Executor]:
     if kind == "local":
         if not rest.isdigit() or int(rest) < 1:
             raise ValueError(f"expected --dask local:N with a number of processes, as in local:4, got {address!r}")
-        settings = {"n_workers": int(rest), "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+        settings = {
+            "n_workers": int(rest),
+            "threads_per_worker": 1,
+            "processes": True,
+            "dashboard_address": None,
+            "silence_logs": logging.CRITICAL,  # a worker that ends a moment after its scheduler is no news
+        }
         with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
             yield client.get_executor(pure=False)
         return

@@ -105,6 +105,11 @@ class Program:
     def _close_with_the_last_reference(self) -> None:
         weakref.finalize(self, _close_all, self._idle).atexit = False  # at the very end, `_end_all` is faster
 
+    @property
+    def label(self) -> str:
+        """What to call it."""
+        return f"cmd:{self.command}"
+
     def __call__(self, rows: NDArray[Any]) -> Fitness:
         """Give the numbers, shape (rows,), that the program prints for rows of 0/1, shape (rows, n)."""
         text = _lines(rows)

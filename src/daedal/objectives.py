@@ -1,4 +1,4 @@
-"""Objectives that a text names: a problem of daedal, or a function in a Python file."""
+"""Objectives that a text names: a problem of daedal, a function in a Python file, or a program."""
 
 from __future__ import annotations
 
@@ -8,35 +8,37 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
-from daedal.bits import Bits, Fitness
-from daedal.evaluation import Objective
+from daedal.calling import Objective
+from daedal.external import Program
 from daedal.registry import canonical_problem, find_problem, problem_file
 
 
 @dataclass(frozen=True)
 class FileFunction:
-    """The function that "path/to/file.py:function" names, as a problem that another process can load for itself."""
+    """The function that "path/to/file.py:function" names; another process loads it for itself.
+
+    Examples
+    --------
+    >>> FileFunction("score.py:f").label
+    'score.py:f'
+    """
 
     spec: str
-    n: int
-    by_row: bool = False
-    optimum: float | None = None
+    identity: str | None = None
+    """What the file has to be, where that matters: see `identity`."""
 
-    def evaluate(self, x: Bits) -> Fitness:
-        """Call the function with rows of int64, as `maximize` does."""
-        function, rows = _function(self.spec, self.n), x.astype(np.int64)
-        values: Fitness = np.array([function(row) for row in rows]) if self.by_row else function(rows)
-        return values
+    @property
+    def label(self) -> str:
+        """What to call it."""
+        return self.spec
 
-
-@cache
-def _function(spec: str, n: int) -> Objective:
-    objective = load_objective(spec, n)
-    assert not isinstance(objective, str)
-    return objective
+    def __call__(self, x: NDArray[Any]) -> Any:
+        """Call the function."""
+        return loaded(self.spec, self.identity)(x)
 
 
 def located(spec: str, folder: Path | None) -> str:
@@ -61,37 +63,84 @@ def identity(spec: str) -> str:
     """
     before, path, after = _parts(spec)
     if path is None:
-        return canonical_problem(spec)
+        return spec if spec.startswith("cmd:") else canonical_problem(spec)
     return f"{before}{hashlib.sha256(Path(path).read_bytes()).hexdigest()}{after}"
 
 
 def _parts(spec: str) -> tuple[str, str | None, str]:
     """Take the path of a file, if there is one, out of a text."""
-    path, colon, name = spec.rpartition(":")
-    if colon and path.endswith(".py"):
+    kind, path, name = spec_parts(spec)
+    if kind == "file":
         return "", path, f":{name}"
-    kind, file = problem_file(spec)
-    return (f"{kind}:", file, "") if file is not None else (spec, None, "")
+    if kind == "program":
+        return spec, None, ""
+    if spec.endswith(".py"):
+        return "", spec, ""  # without a function, which whoever loads it will say
+    named, file = problem_file(spec)
+    return (f"{named}:", file, "") if file is not None else (spec, None, "")
 
 
-def sendable_objective(spec: str, n: int | None, *, by_row: bool = False) -> FileFunction | str:
-    """Give what stands for the objective in another process; refuse here what cannot be loaded there."""
-    if isinstance(load_objective(spec, n), str):
-        find_problem(spec)
-        return spec
-    assert n is not None  # or it would have been refused
-    return FileFunction(spec, n, by_row)
+def read_objective(spec: str, n: int | None, *, persistent: bool = False) -> Objective | str:
+    """Give what a text names: a function in a Python file, a program ("cmd:..."), or else a problem's own name.
 
-
-def load_objective(spec: str, n: int | None) -> Objective | str:
-    """Give the function that "path/to/file.py:function" names; any other text is a problem's name and stays."""
-    path, colon, name = spec.rpartition(":")
-    if not (colon and path.endswith(".py")):
+    Examples
+    --------
+    >>> read_objective("hiff:n=64", None)
+    'hiff:n=64'
+    """
+    kind, path, name = spec_parts(spec)
+    if kind == "problem":
         if spec.endswith(".py"):
             raise ValueError(f"expected the function to maximise behind the file, as in {spec}:f, got {spec!r}")
+        if persistent:
+            raise ValueError(f'expected --persistent with a program, as in "cmd:./score", got {spec!r}')
+        find_problem(spec)
         return spec
     if n is None:
-        raise ValueError(f"expected --n, the number of variables, for a function in a Python file, got {spec!r} alone")
+        what = "a program" if kind == "program" else "a function in a Python file"
+        raise ValueError(f"expected --n, the number of variables, for {what}, got {spec!r} alone")
+    if kind == "program":
+        return Program(name, persistent=persistent)
+    if persistent:
+        raise ValueError(f'expected --persistent with a program, as in "cmd:./score", got {spec!r}')
+    loaded(spec)  # refuses here what cannot be loaded elsewhere
+    return FileFunction(f"{Path(path).absolute()}:{name}" if path else spec)
+
+
+def travelling(objective: Objective | str) -> Objective | str:
+    """Give an objective that other machines can use: the function of a file itself, as they may not have the file."""
+    if not isinstance(objective, FileFunction):
+        return objective
+    function = loaded(objective.spec)
+    module = sys.modules.get(getattr(function, "__module__", ""))
+    if module is not None:
+        importlib.import_module("cloudpickle").register_pickle_by_value(module)
+    return function
+
+
+def spec_parts(spec: str) -> tuple[str, str, str]:
+    """Take a text apart: its kind (program, file or problem), the path of a Python file, the function or command.
+
+    Examples
+    --------
+    >>> spec_parts("cmd:./score --fast"), spec_parts("score.py:f")
+    (('program', '', './score --fast'), ('file', 'score.py', 'f'))
+    """
+    if spec.startswith("cmd:"):
+        return "program", "", spec.removeprefix("cmd:")
+    path, colon, name = spec.rpartition(":")
+    return ("file", path, name) if colon and path.endswith(".py") else ("problem", "", "")
+
+
+@cache
+def loaded(spec: str, expected: str | None = None) -> Objective:
+    """Give the function that "path/to/file.py:function" names, as the file was when it was first asked for.
+
+    `expected` is what its identity should be, where a change of the file in the meantime has to be noticed.
+    """
+    _, path, name = spec_parts(spec)
+    if expected is not None and Path(path).is_file() and identity(spec) != expected:
+        raise ValueError(f"{path} has changed since the study was read; run the study again")
     function = getattr(_load(Path(path)), name, None)
     if not callable(function):
         known = "is not a function" if function is not None else "is not there"
@@ -109,7 +158,9 @@ def _load(path: Path) -> object:
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    sys.path.append(str(path.parent.resolve()))
+    folder = str(path.parent.resolve())
+    if folder not in sys.path:
+        sys.path.append(folder)
     sys.modules[name] = module  # so that what the file defines can find its own module
     try:
         specification.loader.exec_module(module)

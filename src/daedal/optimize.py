@@ -1,32 +1,38 @@
-"""The front door: maximize and minimize."""
+"""The front door: maximize, minimize, resume."""
 
 from __future__ import annotations
 
 import dataclasses
-import time
-from collections.abc import Callable
-from contextlib import nullcontext
+import os
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TypeAlias, TypeGuard
+from numbers import Integral, Real
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from daedal import cache
-from daedal.bits import Bits, to_text
-from daedal.eda import EDA, choose_popsize
-from daedal.evaluation import Evaluator, Objective
+from daedal.bits import Bits, as_numbers, check_bits, to_text
+from daedal.cache_file import FileCache
+from daedal.calling import Objective
+from daedal.checkpoint import EVERY, Keeper, load, taken
+from daedal.container import ContainerError, Json
+from daedal.evaluation import Evaluator, Failure, OnError
 from daedal.models.base import Model
-from daedal.optimizer import Best, Generation
-from daedal.presets import Algorithm, find_algorithm
-from daedal.problems import Problem, shuffled
-from daedal.progress import LiveTable
-from daedal.registry import find_problem
-from daedal.rng import Stream, check_seed, stream
+from daedal.optimizer import Generation
+from daedal.presets import Algorithm, find_algorithm, restored_algorithm
+from daedal.problems import Problem
+from daedal.rng import check_seed
+from daedal.running import Callback, Ending, Run
 from daedal.settings import Setting
+from daedal.state import State
 from daedal.stopping import Limits, StopReason, meets
+from daedal.task import Task, make_task
 
-Callback: TypeAlias = Callable[[Generation], object]
-"""Called after each generation; returns True to stop the run."""
+Initial: TypeAlias = "NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]"
+"""Rows to begin with, shape (rows, n); or rows and their values, which are then not evaluated again."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,10 +51,14 @@ class Result:
         Why the run ended; `stop.message` says it in a sentence.
     evaluations, evaluations_to_best
         Rows evaluated in all, and up to the generation that found x; duplicates count.
-    unique_evaluations
-        Rows that the objective was really called with: the others had been evaluated before.
+    carried_out, cached, failed
+        What became of these rows: the objective gave a value; the value was known from before; it failed.
+    failures
+        The first rows that failed, and why.
     generations
         Generations after the first, random one.
+    seconds
+        Time on the clock.
     cpu_seconds, cpu_seconds_to_best
         CPU time of this process in all, and up to the generation that found x. The objective's is included, the
         compilation of kernels is not.
@@ -66,8 +76,12 @@ class Result:
     stop: StopReason
     evaluations: int
     evaluations_to_best: int
-    unique_evaluations: int
+    carried_out: int
+    cached: int
+    failed: int
+    failures: tuple[Failure, ...]
     generations: int
+    seconds: float
     cpu_seconds: float
     cpu_seconds_to_best: float
     history: tuple[Generation, ...]
@@ -85,17 +99,6 @@ class Result:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Task:
-    """An objective made ready: how to call it, its size, its optimum, and how to read its rows."""
-
-    name: str
-    evaluate: Evaluator
-    n: int
-    optimum: float | None
-    restore: Callable[[Bits], Bits]
-
-
 def maximize(
     objective: Objective | Problem | str,
     n: int | None = None,
@@ -105,10 +108,22 @@ def maximize(
     seed: int | None = None,
     max_evaluations: int | None = None,
     max_generations: int | None = None,
+    max_seconds: float | None = None,
     patience: int | None = None,
     target: float | None = None,
     vectorized: bool = True,
     shuffle: bool = True,
+    initial: Initial | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
+    on_error: str = "raise",
+    timeout: float | None = None,
+    deduplicate: bool = True,
+    cache: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    version: str = "",
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: str | int = EVERY,
     progress: bool = False,
     callback: Callback | None = None,
     **settings: Setting,
@@ -128,7 +143,7 @@ def maximize(
         Size of the population; chosen from n where not given, and then to be read from the result.
     seed
         Same seed, same result.
-    max_evaluations, max_generations, patience, target
+    max_evaluations, max_generations, max_seconds, patience, target
         What ends the run: see `Limits`. Generations and patience come from the algorithm where not given, and the
         target from a problem's known optimum.
     vectorized
@@ -136,6 +151,27 @@ def maximize(
     shuffle
         Whether a problem called by name gets its variables in a random order, so that nobody profits from adjacency;
         x is reported in the problem's own order.
+    initial
+        Rows to begin with, shape (rows, n), in the objective's own order; or a pair of such rows and their values,
+        which are then not evaluated again. Random rows fill up the population.
+    workers
+        Processes to evaluate with; the result does not depend on it.
+    executor
+        Somebody else's workers instead: any concurrent.futures.Executor, or Dask's `client.get_executor()`.
+    on_error
+        When an evaluation raises, gives nan, takes too long or ends its process: "raise"; "worst": the row counts as
+        the worst there is, and is written down; "retry:3": three more tries, then raise; "retry:3,worst".
+    timeout
+        Seconds that one evaluation may take.
+    deduplicate
+        Whether a row that comes again has the value it had before; False for an objective with noise.
+    cache
+        A file (SQLite) that keeps values for other runs and programs, under a name and a version.
+    name, version
+        What the objective is called in the cache; for a function, a name has to be given. Another version is another
+        objective.
+    checkpoint, every
+        A file to go on from with `resume`, and when to write it: "60s", or after so many generations.
     progress
         Whether to show the run as it goes, on standard error.
     callback
@@ -155,7 +191,7 @@ def maximize(
     >>> result.fitness
     20.0
     """
-    return _optimize(
+    return _start(
         objective,
         n,
         sign=1,
@@ -163,10 +199,26 @@ def maximize(
         popsize=popsize,
         seed=check_seed(seed),
         limits=Limits(
-            max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target
+            max_evaluations=max_evaluations,
+            max_generations=max_generations,
+            max_seconds=max_seconds,
+            patience=patience,
+            target=target,
+        ),
+        means=Means(
+            workers=workers,
+            executor=executor,
+            on_error=on_error,
+            timeout=timeout,
+            deduplicate=deduplicate,
+            cache=None if cache is None else os.fspath(cache),
+            name=name,
+            version=version,
         ),
         vectorized=vectorized,
         shuffle=shuffle,
+        initial=initial,
+        keeper=None if checkpoint is None else Keeper(checkpoint, every),
         progress=progress,
         callback=callback,
     )
@@ -181,10 +233,22 @@ def minimize(
     seed: int | None = None,
     max_evaluations: int | None = None,
     max_generations: int | None = None,
+    max_seconds: float | None = None,
     patience: int | None = None,
     target: float | None = None,
     vectorized: bool = True,
     shuffle: bool = True,
+    initial: Initial | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
+    on_error: str = "raise",
+    timeout: float | None = None,
+    deduplicate: bool = True,
+    cache: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    version: str = "",
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: str | int = EVERY,
     progress: bool = False,
     callback: Callback | None = None,
     **settings: Setting,
@@ -201,7 +265,7 @@ def minimize(
     >>> result.fitness, result.success
     (0.0, True)
     """
-    return _optimize(
+    return _start(
         objective,
         n,
         sign=-1,
@@ -209,16 +273,91 @@ def minimize(
         popsize=popsize,
         seed=check_seed(seed),
         limits=Limits(
-            max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target
+            max_evaluations=max_evaluations,
+            max_generations=max_generations,
+            max_seconds=max_seconds,
+            patience=patience,
+            target=target,
+        ),
+        means=Means(
+            workers=workers,
+            executor=executor,
+            on_error=on_error,
+            timeout=timeout,
+            deduplicate=deduplicate,
+            cache=None if cache is None else os.fspath(cache),
+            name=name,
+            version=version,
         ),
         vectorized=vectorized,
         shuffle=shuffle,
+        initial=initial,
+        keeper=None if checkpoint is None else Keeper(checkpoint, every),
         progress=progress,
         callback=callback,
     )
 
 
-def _optimize(
+@dataclass(frozen=True, kw_only=True)
+class Means:
+    """By what means evaluations are made: see `maximize`."""
+
+    workers: int = 1
+    executor: Executor | None = None
+    on_error: str = "raise"
+    timeout: float | None = None
+    deduplicate: bool = True
+    cache: str | None = None
+    name: str | None = None
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.workers, Integral) and not isinstance(self.workers, bool)
+        if not whole or self.workers < 1:
+            raise ValueError(f"expected workers to be a whole number of at least 1, got workers={self.workers!r}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise TypeError(f"expected an executor with a submit method, got executor={self.executor!r}")
+        if self.executor is not None and self.workers != 1:
+            raise ValueError("expected workers or an executor, got both; the executor has workers of its own")
+        number = isinstance(self.timeout, Real) and not isinstance(self.timeout, bool)
+        if self.timeout is not None and not (number and self.timeout > 0):
+            raise ValueError(f"expected timeout to be a number of seconds above 0, got timeout={self.timeout!r}")
+        if self.cache is not None and not self.deduplicate:
+            raise ValueError("expected a cache or deduplicate=False, got both: a cache gives every row one value")
+        OnError.read(self.on_error)
+
+    def evaluator(self, task: Task, *, sign: int, closing: ExitStack) -> Evaluator:
+        """Make the evaluator; what has to be closed after the run is given to `closing`."""
+        return Evaluator(
+            task.objective,
+            vectorized=task.vectorized,
+            sign=sign,
+            dtype=task.dtype,
+            order=task.places,
+            deduplicate=self.deduplicate,
+            cache=None if self.cache is None else closing.enter_context(self._file(task)),
+            workers=self.workers,
+            executor=self.executor,
+            on_error=OnError.read(self.on_error),
+            timeout=self.timeout,
+        )
+
+    def _file(self, task: Task) -> FileCache:
+        name = self.name or task.cache_name()
+        if name is None:
+            raise ValueError(
+                f"expected a name for the values of {task.name} in the cache: name=... (--name); a version, too, if "
+                "the objective will change"
+            )
+        assert self.cache is not None
+        return FileCache(self.cache, n=task.n, objective=name, version=self.version)
+
+    def as_json(self) -> dict[str, Json]:
+        """Give what a checkpoint keeps: all but the executor."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "executor"}
+
+
+def _start(
     objective: Objective | Problem | str,
     n: int | None,
     *,
@@ -227,146 +366,275 @@ def _optimize(
     popsize: int | None,
     seed: int,
     limits: Limits,
+    means: Means,
     vectorized: bool,
     shuffle: bool,
+    initial: Initial | None,
+    keeper: Keeper | None,
     progress: bool,
     callback: Callback | None,
 ) -> Result:
     """Maximise sign * objective: make the optimizer, run it, report in the objective's own signs."""
     if callback is not None and not callable(callback):
         raise TypeError(f"expected a function as callback, got callback={callback!r}")
-    task = _task(objective, n, sign=sign, seed=seed, popsize=popsize, vectorized=vectorized, shuffle=shuffle)
-    limits = algorithm.limits(limits)
-    goal = limits.target if limits.target is not None else task.optimum  # as the user has it
-    optimizer = algorithm.optimizer(
-        n=task.n,
+    task = make_task(objective, n, seed=seed, popsize=popsize, vectorized=vectorized, shuffle=shuffle)
+    setup = _Setup(
+        task=task,
+        sign=sign,
+        algorithm=algorithm,
         popsize=popsize,
         seed=seed,
-        limits=dataclasses.replace(limits, target=None if goal is None else sign * goal),
+        limits=algorithm.limits(limits),
+        means=means,
+        shuffle=shuffle,
     )
-    title = f"{algorithm.name} on {task.name}, popsize {optimizer.popsize}, seed {seed}"
-    algorithm.model.prepare()
-    cache.prepare()
-    with LiveTable(title, goal=goal) if progress else nullcontext() as table:
-        history, best, stop = _loop(optimizer, task.evaluate, sign=sign, table=table, callback=callback)
-    return Result(
-        x=task.restore(best.x).copy(),
-        fitness=sign * best.fitness,
-        success=None if goal is None else meets(best.fitness, sign * goal),
-        stop=stop,
-        evaluations=history[-1].evaluations,
-        evaluations_to_best=best.evaluations,
-        unique_evaluations=task.evaluate.carried_out,
-        generations=history[-1].generation,
-        cpu_seconds=history[-1].cpu_seconds,
-        cpu_seconds_to_best=history[best.generation].cpu_seconds,
-        history=tuple(history),
-        algorithm=algorithm.name,
-        settings=algorithm.settings(),
-        popsize=optimizer.popsize,
-        seed=seed,
-        optimum=task.optimum,
-    )
+    return setup.run(None, initial=initial, keeper=keeper, progress=progress, callback=callback)
 
 
-def _loop(
-    optimizer: EDA, evaluate: Evaluator, *, sign: int, table: LiveTable | None, callback: Callback | None
-) -> tuple[list[Generation], Best, StopReason]:
-    """Ask and tell until the optimizer, the callback or the user says stop.
-
-    An interrupt may come anywhere, so the best that is given back is the one of the last whole generation.
-    """
-    started = time.process_time()
-    history: list[Generation] = []
-    best: Best | None = None
-    try:
-        while optimizer.stop is None:
-            optimizer.tell(evaluate(optimizer.ask()))
-            assert optimizer.last is not None
-            assert optimizer.best is not None
-            record = dataclasses.replace(
-                optimizer.last,
-                best=sign * optimizer.last.best,
-                mean=sign * optimizer.last.mean,
-                cpu_seconds=time.process_time() - started,
-            )
-            history.append(record)
-            best = optimizer.best
-            if table is not None:
-                table.update(record)
-            if callback is not None and _is_true(callback(record)):
-                return history, best, optimizer.stop or StopReason.CALLBACK
-    except KeyboardInterrupt:
-        if best is None:
-            raise  # nothing was evaluated yet
-        return history, best, StopReason.INTERRUPTED
-    assert best is not None
-    assert optimizer.stop is not None
-    return history, best, optimizer.stop
-
-
-def _is_true(answer: object) -> bool:
-    """Whether the answer is True itself, or NumPy's; anything else that is not empty does not count."""
-    return isinstance(answer, bool | np.bool_) and bool(answer)
-
-
-def _task(
-    objective: Objective | Problem | str,
-    n: int | None,
+def resume(
+    checkpoint: str | os.PathLike[str],
+    objective: Objective | Problem | str | None = None,
     *,
-    sign: int,
-    seed: int,
-    popsize: int | None,
-    vectorized: bool,
-    shuffle: bool,
-) -> _Task:
-    """Make an objective ready to be called."""
-    if isinstance(objective, str):
-        problem = find_problem(objective)
-        _check_n(n, problem.n)
-        choose_popsize(popsize, problem.n)  # refuses an n that no memory holds, before its order is drawn
-        problem.evaluate(np.zeros((1, problem.n), dtype=np.uint8))  # loads its kernel before the clock starts
-        if not shuffle:
-            return _problem_task(problem, objective, sign=sign, restore=_unchanged)
-        mixed = shuffled(problem, rng=stream(seed, Stream.SHUFFLE))
-        return _problem_task(mixed, objective, sign=sign, restore=mixed.restore)
-    if not isinstance(objective, type) and _is_problem(objective):
-        _check_n(n, objective.n)
-        return _problem_task(objective, repr(objective), sign=sign, restore=_unchanged)
-    if not callable(objective) or isinstance(objective, type):
-        raise TypeError(
-            f"expected a function, a problem or its name as objective, got {type(objective).__name__}: {objective!r}"
+    algorithm: str | Algorithm | Model | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    every: str | int = EVERY,
+    progress: bool = False,
+    callback: Callback | None = None,
+) -> Result:
+    """Go on with a run from its checkpoint; the result is that of a run that was never broken off, to the bit.
+
+    Parameters
+    ----------
+    checkpoint
+        The file that `maximize` or `minimize` wrote; it is kept up to date.
+    objective
+        The same objective again. A problem that was named ("hiff:n=64") need not be given: a checkpoint holds numbers
+        and names, and no code.
+    algorithm
+        The same algorithm again, where it is not one of daedal's own.
+    workers, executor
+        Processes, or an executor, to evaluate with; as before where not given.
+    every, progress, callback
+        As for `maximize`.
+
+    Examples
+    --------
+    >>> import daedal, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "run.ckpt"
+    ...     run = dict(algorithm="umda", popsize=100, seed=1, checkpoint=path)
+    ...     half = daedal.maximize("onemax:n=60", callback=lambda record: record.generation == 3, **run)
+    ...     whole = daedal.resume(path)
+    >>> half.fitness < whole.fitness, whole.fitness
+    (True, 60.0)
+    """
+    state = load(checkpoint)
+    try:
+        setup = _restored(taken(state, "description"), os.fspath(checkpoint), objective, algorithm)
+    except ContainerError:
+        raise
+    means = setup.means
+    if executor is not None:
+        means = dataclasses.replace(means, workers=1, executor=executor)
+    elif workers is not None:
+        means = dataclasses.replace(means, workers=workers)
+    setup = dataclasses.replace(setup, means=means)
+    return setup.run(state, initial=None, keeper=Keeper(checkpoint, every), progress=progress, callback=callback)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Setup:
+    """Everything that a run is made of."""
+
+    task: Task
+    sign: int
+    algorithm: Algorithm
+    popsize: int | None
+    seed: int
+    limits: Limits
+    means: Means
+    shuffle: bool
+
+    @property
+    def optimum(self) -> float | None:
+        """The known optimum, which is the largest value."""
+        return self.task.optimum if self.sign > 0 else None
+
+    @property
+    def goal(self) -> float | None:
+        """The value to reach, as the user has it."""
+        return self.limits.target if self.limits.target is not None else self.optimum
+
+    def run(
+        self,
+        state: State | None,
+        *,
+        initial: Initial | None,
+        keeper: Keeper | None,
+        progress: bool,
+        callback: Callback | None,
+    ) -> Result:
+        """Run from the beginning, or from a state."""
+        rows, values = _initial(initial, self.task)
+        optimizer = self.algorithm.optimizer(
+            n=self.task.n,
+            popsize=self.popsize,
+            seed=self.seed,
+            limits=dataclasses.replace(self.limits, target=None if self.goal is None else self.sign * self.goal),
+            initial=rows,
         )
-    if n is None:
-        raise ValueError("expected n, the number of variables, beside a function, as in maximize(f, n=60)")
-    return _Task(
-        name=getattr(objective, "__name__", type(objective).__name__),
-        evaluate=Evaluator(objective, vectorized=vectorized, sign=sign, deduplicate=True),
-        n=n,
-        optimum=None,
-        restore=_unchanged,
+        with ExitStack() as closing:
+            evaluator = self.means.evaluator(self.task, sign=self.sign, closing=closing)
+            if rows is not None and values is not None:
+                evaluator.know(rows, values)
+            run = Run(
+                optimizer,
+                evaluator,
+                sign=self.sign,
+                limits=self.limits,
+                description=self.described(optimizer.popsize),
+                keeper=keeper,
+                callback=callback,
+            )
+            if state is not None:
+                _restore(run, state)
+            title = f"{self.algorithm.name} on {self.task.name}, popsize {optimizer.popsize}, seed {self.seed}"
+            ending = run.go(progress=title if progress else None, goal=self.goal)
+        return self.result(ending, evaluator, optimizer.popsize)
+
+    def result(self, ending: Ending, evaluator: Evaluator, popsize: int) -> Result:
+        """Report in the objective's own signs and order."""
+        best, goal = ending.best, self.goal
+        return Result(
+            x=self.task.own(best.x),
+            fitness=self.sign * best.fitness,
+            success=None if goal is None else meets(best.fitness, self.sign * goal),
+            stop=ending.stop,
+            evaluations=evaluator.evaluations,
+            evaluations_to_best=best.evaluations,
+            carried_out=evaluator.carried_out,
+            cached=evaluator.cached,
+            failed=evaluator.failed,
+            failures=tuple(evaluator.failures),
+            generations=ending.history[-1].generation if ending.history else 0,
+            seconds=ending.seconds,
+            cpu_seconds=ending.cpu_seconds,
+            cpu_seconds_to_best=ending.cpu_seconds_to_best,
+            history=ending.history,
+            algorithm=self.algorithm.name,
+            settings=self.algorithm.settings(),
+            popsize=popsize,
+            seed=self.seed,
+            optimum=self.optimum,
+        )
+
+    def described(self, popsize: int) -> dict[str, Json]:
+        """Say in plain values what the run is, for a checkpoint."""
+        return {
+            "objective": self.task.name,
+            "spec": self.task.spec,
+            "n": self.task.n,
+            "vectorized": self.task.vectorized,
+            "shuffle": self.shuffle,
+            "minimise": self.sign < 0,
+            "algorithm": self.algorithm.name,
+            "model": type(self.algorithm.model).__name__,
+            "settings": {name: _plain(value) for name, value in self.algorithm.settings().items()},
+            "popsize": popsize,
+            "seed": self.seed,
+            "limits": {name: _plain(value) for name, value in dataclasses.asdict(self.limits).items()},
+            "means": self.means.as_json(),
+        }
+
+
+def _plain(value: Any) -> Json:
+    """Give a setting as JSON has it; NumPy's numbers are Python's."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else str(value)
+
+
+def _restored(
+    kept: State,
+    path: str,
+    objective: Objective | Problem | str | None,
+    algorithm: str | Algorithm | Model | None,
+) -> _Setup:
+    """Make the parts of a run again from what a checkpoint says of it."""
+    spec = kept.text("spec") if kept.given("spec") else None
+    if objective is None and spec is None:
+        name = kept.text("objective")
+        raise ValueError(
+            f"expected the objective again, because a checkpoint holds no code: daedal.resume({path!r}, f), or daedal "
+            f"resume {path} PROBLEM; it was {name}"
+        )
+    seed = kept.whole("seed")
+    chosen = find_algorithm(algorithm) if algorithm is not None else find_algorithm_again(kept)
+    task = make_task(
+        objective if objective is not None else str(spec),
+        kept.whole("n"),
+        seed=seed,
+        vectorized=kept.truth("vectorized"),
+        shuffle=kept.truth("shuffle"),
+    )
+    if (spec is None) != (task.spec is None):
+        raise ValueError(f"expected the objective of the run, {kept.text('objective')}, got {task.name}")
+    return _Setup(
+        task=task,
+        sign=-1 if kept.truth("minimise") else 1,
+        algorithm=chosen,
+        popsize=kept.whole("popsize"),
+        seed=seed,
+        limits=Limits(**_known_fields(kept.inner("limits").fields, Limits)),
+        means=Means(**_known_fields(kept.inner("means").fields, Means)),
+        shuffle=kept.truth("shuffle"),
     )
 
 
-def _problem_task(problem: Problem, name: str, *, sign: int, restore: Callable[[Bits], Bits]) -> _Task:
-    return _Task(
-        name=name,
-        evaluate=Evaluator(problem.evaluate, sign=sign, dtype=np.uint8, deduplicate=True),
-        n=problem.n,
-        optimum=getattr(problem, "optimum", None) if sign > 0 else None,  # the optimum is the largest value
-        restore=restore,
-    )
+def find_algorithm_again(kept: State) -> Algorithm:
+    """Give the algorithm that a checkpoint names, with its settings."""
+    settings = kept.inner("settings").fields
+    for name, value in settings.items():
+        if isinstance(value, list | dict):
+            raise ContainerError(f"expected the setting {name} in the checkpoint to be one value, got {value!r}")
+    return restored_algorithm(kept.text("algorithm"), kept.text("model"), settings)
 
 
-def _is_problem(objective: Objective | Problem) -> TypeGuard[Problem]:
-    """Not by isinstance: Python 3.11 would compute a landscape's optimum for that."""
-    return hasattr(objective, "evaluate") and hasattr(objective, "n")
+def _known_fields(fields: Mapping[str, Json], of: type[Any]) -> dict[str, Any]:
+    known = {field.name for field in dataclasses.fields(of)} - {"executor"}
+    odd = [name for name in fields if name not in known]
+    if odd:
+        raise ContainerError(f"expected fields of {of.__name__} in the checkpoint, got {odd[0]!r}")
+    return dict(fields)
 
 
-def _check_n(n: int | None, own: int) -> None:
-    if n is not None and n != own:
-        raise ValueError(f"expected n={own}, which the problem has, or no n, got n={n}")
+def _restore(run: Run, state: State) -> None:
+    try:
+        run.restore(state)
+    except ContainerError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise ContainerError(f"the checkpoint does not fit its own run: {error}") from error
 
 
-def _unchanged(x: Bits) -> Bits:
-    return x
+def _initial(initial: Initial | None, task: Task) -> tuple[Bits | None, NDArray[np.float64] | None]:
+    """Give the rows to begin with, in the optimizer's order, and their values if they are known."""
+    if initial is None:
+        return None, None
+    given, values = initial if isinstance(initial, tuple) else (initial, None)
+    array = np.asarray(given)
+    if array.ndim != 2 or array.dtype.kind not in "iub" or not np.isin(array, (0, 1)).all():
+        raise ValueError(
+            f"expected initial rows of 0 and 1, shape (rows, {task.n}), got shape={array.shape}, dtype={array.dtype}"
+        )
+    rows = np.ascontiguousarray(array, dtype=np.uint8)
+    check_bits(rows, task.n)
+    if values is None:
+        return task.asked(rows), None
+    numbers = as_numbers(values, source="as values of the initial rows")
+    if numbers.shape != (len(rows),) or np.isnan(numbers).any():
+        raise ValueError(f"expected {len(rows)} values for {len(rows)} initial rows, got shape={numbers.shape}")
+    return task.asked(rows), numbers

@@ -6,8 +6,9 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from daedal.bits import Bits
 from daedal.eda import EDA
 from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
 from daedal.models.base import Model
@@ -92,7 +93,9 @@ class Algorithm:
             patience=self.patience if given.patience is None else given.patience,
         )
 
-    def optimizer(self, *, n: int, popsize: int | None, seed: int | None, limits: Limits) -> EDA:
+    def optimizer(
+        self, *, n: int, popsize: int | None, seed: int | None, limits: Limits, initial: Bits | None = None
+    ) -> EDA:
         """Make the optimizer."""
         return EDA(
             n=n,
@@ -102,6 +105,7 @@ class Algorithm:
             limits=limits,
             selection=self.rules.selection,
             replacement=self.rules.replacement,
+            initial=initial,
         )
 
 
@@ -136,6 +140,22 @@ def find_algorithm(name: str | Algorithm | Model) -> Algorithm:
     if name not in _ALGORITHMS:
         raise ValueError(unknown("algorithm", name, _ALGORITHMS))
     return _ALGORITHMS[name]
+
+
+def restored_algorithm(name: str, model: str, settings: Mapping[str, Any]) -> Algorithm:
+    """Give an algorithm again by its name, or else by that of its model, and all its settings.
+
+    Examples
+    --------
+    >>> restored_algorithm("UMDA", "UMDA", {"selection": "truncation"}).rules.selection
+    'truncation'
+    """
+    if name in _ALGORITHMS:
+        return _ALGORITHMS[name].with_settings(settings)
+    like = [preset for preset in _ALGORITHMS.values() if type(preset.model).__name__ == model]
+    if not like:
+        raise ValueError(f"expected algorithm=..., because {name} is not one of daedal's own; give it again")
+    return dataclasses.replace(like[0], name=name, summary="").with_settings(settings)
 
 
 register_algorithm(

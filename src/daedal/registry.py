@@ -78,6 +78,9 @@ def canonical_problem(spec: str) -> str:
     'trap:k=5,n=50'
     """
     kind, values = _named(spec)
+    path = problem_file(spec)[1]
+    if path is not None:
+        return f"{kind.name}:{path}"
     return f"{kind.name}:" + ",".join(f"{name}={value}" for name, value in sorted(values.items()))
 
 

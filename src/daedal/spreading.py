@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections import deque
@@ -16,13 +15,16 @@ from numpy.typing import NDArray
 
 from daedal.bits import Bits, to_text
 from daedal.calling import Answers, Caller, ObjectiveMisuse
+from daedal.words import signal_name
 from daedal.workers import Event, News
 
 _CHUNK_SECONDS = 0.1
 """What a chunk should take: long against the milliseconds of sending it, short against a batch."""
 
+_OVERHEADS_A_CHUNK = 4  # what a chunk takes at least, measured in what sending one takes
+
 _TICK_SECONDS = 0.25  # between two looks at deadlines
-_TRIES_ALONE = 2  # of a row whose process died: once may be chance
+_TRIES_ALONE = 2  # of a row whose process was killed: once may be chance
 
 
 class Crew(Protocol):
@@ -123,6 +125,7 @@ class _Chunk:
     """Rows that were sent: which, when the worker began with the next one of them, how many were answered."""
 
     indices: NDArray[np.intp]
+    sent: float
     began: float | None = None
     answered: int = 0
 
@@ -147,7 +150,8 @@ class Spread:
     """Evaluates batches with a crew.
 
     Chunks are sized by the time that rows were seen to take: about a tenth of a second each, and smaller towards the
-    end of a batch, so that neither the sending nor the last to finish costs much. Answers may come in any order.
+    end of a batch, though never so small that sending them would count; so neither the sending nor the last to finish
+    costs much. Answers may come in any order.
 
     Parameters
     ----------
@@ -164,6 +168,7 @@ class Spread:
         self.timeout = timeout
         self.in_parts = in_parts
         self._seconds_a_row: float | None = None
+        self._overhead = _CHUNK_SECONDS / _OVERHEADS_A_CHUNK  # of sending a chunk, at most, until one has come back
         self._tickets = count()
 
     def close(self) -> None:
@@ -189,14 +194,16 @@ class Spread:
             indices = np.arange(batch.next, batch.next + size)
             batch.next += size
         ticket = next(self._tickets)
-        batch.sent[ticket] = _Chunk(indices)
+        batch.sent[ticket] = _Chunk(indices, time.monotonic())
         self.crew.start(ticket, (batch.rows[indices], first_failure_only))
 
     def _chunk_size(self, left: int) -> int:
         if self._seconds_a_row is None:
             return 1  # to see how long it takes
-        by_time = int(_CHUNK_SECONDS / max(self._seconds_a_row, 1e-9))
-        return max(1, min(by_time, left // (2 * self.crew.size)))
+        a_row = max(self._seconds_a_row, 1e-9)
+        most = min(int(_CHUNK_SECONDS / a_row), left // (2 * self.crew.size))
+        least = 1 + int(_OVERHEADS_A_CHUNK * self._overhead / a_row)
+        return min(max(least, most), left)
 
     def _take(self, batch: _Batch, news: News) -> Iterator[tuple[NDArray[np.intp], Answers]]:
         """Take what a worker has to tell."""
@@ -239,6 +246,7 @@ class Spread:
         if -1 in errors:
             raise ObjectiveMisuse(errors[-1])
         self._learn(seconds / len(values))
+        self._overhead = min(self._overhead, max(0.0, time.monotonic() - chunk.sent - seconds))
         return chunk.indices, Answers(values, errors)
 
     def _after_death(self, batch: _Batch, chunk: _Chunk, how: Any) -> Iterator[tuple[NDArray[np.intp], Answers]]:
@@ -247,7 +255,8 @@ class Spread:
         for index in map(int, rest):
             if len(rest) == 1:
                 batch.deaths[index] = batch.deaths.get(index, 0) + 1
-            if batch.deaths.get(index, 0) >= _TRIES_ALONE:
+            by_itself = isinstance(how, int) and how >= 0  # it ended itself, and would again
+            if batch.deaths.get(index, 0) >= (1 if by_itself else _TRIES_ALONE):
                 error = f"the worker process ended ({_ending(how)}) with the row {to_text(batch.rows[index])}"
                 yield np.array([index]), Answers(np.array([np.nan]), {0: error})
             else:
@@ -269,5 +278,5 @@ class Spread:
 
 def _ending(how: object) -> str:
     if isinstance(how, int):
-        return f"killed by {signal.Signals(-how).name}" if how < 0 else f"exit code {how}"
+        return f"killed by {signal_name(-how)}" if how < 0 else f"exit code {how}"
     return str(how)

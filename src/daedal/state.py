@@ -89,6 +89,10 @@ class State:
             raise _odd(name, f"a number for each row of {like}", f"shape={array.shape}")
         return array
 
+    def array(self, name: str) -> NDArray[Any]:
+        """Give an array of at least one dimension."""
+        return self._array(name, None)
+
     def _array(self, name: str, dtype: type[np.generic] | None) -> NDArray[Any]:
         array = self.arrays.get(name)
         if array is None or array.ndim == 0 or (dtype is not None and array.dtype != dtype):

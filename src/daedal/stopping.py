@@ -35,6 +35,7 @@ class StopReason(Enum):
     PATIENCE = "patience"
     GENERATIONS = "generations"
     EVALUATIONS = "evaluations"
+    SECONDS = "seconds"
     CONVERGED = "converged"
     CALLBACK = "callback"
     INTERRUPTED = "interrupted"
@@ -53,6 +54,7 @@ _MESSAGES = {
     StopReason.PATIENCE: "No better solution was found for many generations; try a larger popsize, or more patience.",
     StopReason.GENERATIONS: "The largest number of generations was reached; try a larger max_generations.",
     StopReason.EVALUATIONS: "The evaluations are used up; try a larger max_evaluations, or a smaller popsize.",
+    StopReason.SECONDS: "The time is used up; try a larger max_seconds.",
     StopReason.CONVERGED: "All parents have become the same solution; try a larger popsize.",
     StopReason.CALLBACK: "The callback asked to stop.",
     StopReason.INTERRUPTED: "The run was interrupted; this is the best so far.",
@@ -73,17 +75,20 @@ class Limits:
         Generations without a better solution.
     target
         Fitness that is good enough, within 1e-6 (or that share of a target below 1).
+    max_seconds
+        Time on the clock; a batch is broken off for it where its evaluations come back one by one or in chunks.
 
     Examples
     --------
     >>> Limits(max_generations=100, patience=20)
-    Limits(max_evaluations=None, max_generations=100, patience=20, target=None)
+    Limits(max_evaluations=None, max_generations=100, patience=20, target=None, max_seconds=None)
     """
 
     max_evaluations: int | None = None
     max_generations: int | None = None
     patience: int | None = None
     target: float | None = None
+    max_seconds: float | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("max_evaluations", 1), ("max_generations", 0), ("patience", 1)):
@@ -91,8 +96,13 @@ class Limits:
             whole = isinstance(value, Integral) and not isinstance(value, bool)
             if value is not None and not (whole and value >= least):
                 raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}")
-        if self.target is not None and (not isinstance(self.target, Real) or math.isnan(self.target)):
+        odd = not isinstance(self.target, Real) or isinstance(self.target, bool)
+        if self.target is not None and (odd or math.isnan(self.target)):
             raise ValueError(f"expected target to be a number, got target={self.target!r}")
+        seconds = self.max_seconds
+        number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+        if seconds is not None and not (number and seconds > 0):
+            raise ValueError(f"expected max_seconds to be a number above 0, got max_seconds={seconds!r}")
 
     def reached(self, *, generation: int, since_best: int, evaluations: int, best: float) -> StopReason | None:
         """Give the limit that a run has reached, if any; the target comes first."""

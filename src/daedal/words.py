@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+import signal
+
+
+def signal_name(number: int) -> str:
+    """Give the name of a signal; most real-time signals have none.
+
+    Examples
+    --------
+    >>> signal_name(9), signal_name(40)
+    ('SIGKILL', 'signal 40')
+    """
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
 
 def named(error: BaseException) -> str:
     """Give an error in one line: its kind, and what it says.

@@ -9,8 +9,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from multiprocessing.connection import Connection, wait
@@ -19,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from daedal.external import kill_programs
+from daedal.interrupts import interrupts_ignored
 from daedal.sending import pack, unpack
 from daedal.words import named
 
@@ -81,7 +83,7 @@ class Workers:
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[_Worker] = []
         atexit.register(self.close)  # before multiprocessing waits for its children: these would never end
-        with _interrupts_ignored():  # which the processes, started here, inherit: Ctrl-C is the parent's business
+        with interrupts_ignored():  # which the processes, started here, inherit: Ctrl-C is the parent's business
             for _ in range(count):
                 self._workers.append(self._spawn())
 
@@ -129,7 +131,7 @@ class Workers:
         for index, worker in enumerate(self._workers):
             if worker.ticket == ticket:
                 _end([worker])
-                with _interrupts_ignored():
+                with interrupts_ignored():
                     self._workers[index] = self._spawn()
 
     def close(self) -> None:
@@ -174,7 +176,7 @@ class Workers:
         if worker.ticket is not None:
             news.append(News(worker.ticket, Event.DIED, code))
         worker.connection.close()
-        with _interrupts_ignored():
+        with interrupts_ignored():
             self._workers[self._workers.index(worker)] = self._spawn()
         return news
 
@@ -183,30 +185,18 @@ def _end(workers: list[_Worker]) -> None:
     """End processes: politely, so that they can end what they have started, then by force."""
     for worker in workers:
         worker.process.terminate()
+    until = time.monotonic() + _GRACE_SECONDS
     for worker in workers:
-        worker.process.join(_GRACE_SECONDS)
+        worker.process.join(max(0.0, until - time.monotonic()))
         if worker.process.is_alive():
             worker.process.kill()
             worker.process.join()
         worker.connection.close()
 
 
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C; only the main thread can, and only there does it arrive."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _work(connection: Connection, packed: bytes) -> None:
     """Be a worker: take what is sent, send the answer, until the parent is gone."""
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _leave_by_signal)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     sys.stdout.flush()
     os.dup2(2, 1)  # what objectives print, in Python or C, is not for standard output
@@ -239,6 +229,13 @@ def _answer(connection: Connection, function: Callable[[Any], Any], payload: obj
 def _leave(*_: object) -> None:
     kill_programs()
     os._exit(128 + signal.SIGTERM)
+
+
+def _leave_by_signal(*_: object) -> None:
+    """End as SIGTERM would have it, so that the parent sees that it came from outside."""
+    kill_programs()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _leave_with_parent() -> None:

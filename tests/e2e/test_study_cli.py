@@ -132,7 +132,8 @@ def test_each_run_is_that_of_its_seed(made: Made) -> None:
         )
         assert (row["status"], row["stop"], row["x"]) == ("done", result.stop.value, to_text(result.x))
         assert (row["best"], row["success"]) == (result.fitness, result.success)
-        for name in ("optimum", "evaluations", "evaluations_to_best", "unique_evaluations", "generations"):
+        assert row["unique_evaluations"] == result.carried_out
+        for name in ("optimum", "evaluations", "evaluations_to_best", "generations"):
             assert row[name] == getattr(result, name), name
 
 
@@ -372,6 +373,7 @@ BAD_FILES = {
     "setting": (GOOD.replace('"umda"', '{ algorithm = "pbil", settings = { rate = 1 } }'), "unknown setting of pbil"),
     "no popsizes": (GOOD.replace("[10]", "[]"), "expected popsizes to be a list of at least one size, got popsizes=[]"),
     "popsize": (GOOD.replace("[10]", "[1]"), "of at least 2"),
+    "huge popsize": (GOOD.replace("[10]", f"[{10**20}]"), str(10**20)),
     "runs": (f"runs = 0\n{GOOD}", "expected runs to be a whole number of at least 1, got runs=0"),
     "seed": (f"seed = -1\n{GOOD}", "expected a seed"),
     "twice": (GOOD.replace('"umda"', '"umda", "umda"'), "got 'umda' twice"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal.objectives import FileFunction, identity, load_objective, located, sendable_objective
+from daedal.objectives import FileFunction, identity, located, read_objective
 from daedal.problems import NK, write_nk
 
 X = np.array([[0, 1, 1], [0, 0, 0]], dtype=np.uint8)
@@ -114,19 +114,19 @@ def test_an_identity_says_nothing_of_the_place(tmp_path: Path, score: Path) -> N
 
 
 def test_a_function_in_a_file(score: Path) -> None:
-    function = load_objective(f"{score}:f", 3)
+    function = read_objective(f"{score}:f", 3)
     assert callable(function)
     assert function(X.astype(np.int64)).tolist() == [2, 0]
-    late = load_objective(f"{score}:late", 3)
+    late = read_objective(f"{score}:late", 3)
     assert callable(late)
     assert late(X).tolist() == [0, 0]
-    assert load_objective("trap:k=5,n=50", None) == "trap:k=5,n=50"
+    assert read_objective("trap:k=5,n=50", None) == "trap:k=5,n=50"
 
 
 def test_a_file_may_have_the_name_of_a_module(tmp_path: Path) -> None:
     path = tmp_path / "random.py"
     path.write_text("def f(x):\n    return x[:, 0]\n")
-    load_objective(f"{path}:f", 3)
+    read_objective(f"{path}:f", 3)
     assert sys.modules["random"] is random
 
 
@@ -134,16 +134,16 @@ def test_a_file_can_import_its_neighbour(tmp_path: Path) -> None:
     (tmp_path / "neighbour_of_mine.py").write_text("factor = 7\n")
     path = tmp_path / "mine.py"
     path.write_text("import neighbour_of_mine\n\ndef f(x):\n    return neighbour_of_mine.factor * x[:, 1]\n")
-    function = load_objective(f"{path}:f", 3)
+    function = read_objective(f"{path}:f", 3)
     assert callable(function)
     assert function(X).tolist() == [7, 0]
 
 
 def test_a_file_that_is_loaded_again_does_not_lengthen_the_path(score: Path) -> None:
-    load_objective(f"{score}:f", 3)
+    read_objective(f"{score}:f", 3)
     length = len(sys.path)
     for _ in range(3):  # a study does so for every run
-        load_objective(f"{score}:f", 3)
+        read_objective(f"{score}:f", 3)
     assert len(sys.path) == length
 
 
@@ -162,42 +162,57 @@ def test_a_file_that_is_loaded_again_does_not_lengthen_the_path(score: Path) -> 
 )
 def test_what_is_no_function(tmp_path: Path, text: str, spec: str, n: int | None, says: str) -> None:
     (tmp_path / "score.py").write_text(text)
-    for load in (load_objective, sendable_objective):
-        with pytest.raises(ValueError, match=says):
-            load(f"{tmp_path}/{spec}", n)
+    with pytest.raises(ValueError, match=says):
+        read_objective(f"{tmp_path}/{spec}", n)
 
 
 # In another process
 
 
 def test_what_stands_for_a_function_elsewhere_is_small_and_calls_it(score: Path) -> None:
-    for spec, by_row, expected in (("f", False, [2, 0]), ("g", True, [-2, 0]), ("late", False, [0, 0])):
-        sent = sendable_objective(f"{score}:{spec}", 3, by_row=by_row)
+    for spec, rows, expected in (("f", X.astype(np.int64), [2, 0]), ("g", X[0], -2.0), ("late", X, [0, 0])):
+        sent = read_objective(f"{score}:{spec}", 3)
         assert isinstance(sent, FileFunction)
         packed = pickle.dumps(sent)
         assert b"lambda" not in packed
         assert len(packed) < 400  # the name of the file, not what is in it
         there = pickle.loads(packed)
         assert there == sent
-        assert there.evaluate(X).tolist() == expected
-        assert (there.n, there.optimum) == (3, None)
+        assert np.asarray(there(rows)).tolist() == expected
 
 
 def test_what_stands_for_a_function_runs_as_the_function_does(score: Path) -> None:
-    function = load_objective(f"{score}:f", 3)
-    there = sendable_objective(f"{score}:f", 3)
-    for objective, n in ((function, 3), (there, None)):
-        result = daedal.maximize(objective, n, algorithm="umda", popsize=10, seed=4, target=3)
-        assert (result.fitness, result.success, result.optimum) == (3.0, True, None)
-        assert (
-            result.evaluations
-            == daedal.maximize(function, 3, algorithm="umda", popsize=10, seed=4, target=3).evaluations
-        )
+    there = read_objective(f"{score}:f", 3)
+    results = [
+        daedal.maximize(objective, 3, algorithm="umda", popsize=10, seed=4, target=3)
+        for objective in (there, lambda x: x.sum(axis=1))
+    ]
+    assert [(one.fitness, one.success, one.optimum) for one in results] == 2 * [(3.0, True, None)]
+    assert results[0].evaluations == results[1].evaluations
+
+
+def test_a_file_that_is_not_what_it_was_is_refused(score: Path) -> None:
+    spec = f"{score}:f"
+    as_it_was = FileFunction(spec, identity(spec))
+    score.write_text(SCORE + "# changed")
+    with pytest.raises(ValueError, match=r"score\.py has changed since the study was read"):
+        as_it_was(X)
+
+
+def test_programs() -> None:
+    program = read_objective("cmd:cat -", 3, persistent=True)
+    assert isinstance(program, daedal.Program)
+    assert (program.command, program.persistent, program.label) == ("cat -", True, "cmd:cat -")
+    with pytest.raises(ValueError, match="expected --n, the number of variables, for a program, got 'cmd:cat' alone"):
+        read_objective("cmd:cat", None)
+    for spec in ("trap:k=4,n=20", "score.py:f"):
+        with pytest.raises(ValueError, match="expected --persistent with a program"):
+            read_objective(spec, 20, persistent=True)
 
 
 def test_a_problem_stands_for_itself_once_it_could_be_made() -> None:
-    assert sendable_objective("trap:k=4,n=20", None) == "trap:k=4,n=20"
+    assert read_objective("trap:k=4,n=20", None) == "trap:k=4,n=20"
     with pytest.raises(ValueError, match="multiple of k=4, got n=21"):
-        sendable_objective("trap:k=4,n=21", None)
+        read_objective("trap:k=4,n=21", None)
     with pytest.raises(ValueError, match="unknown problem 'tarp'"):
-        sendable_objective("tarp", None)
+        read_objective("tarp", None)

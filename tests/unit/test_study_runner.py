@@ -63,6 +63,10 @@ class Inline:
         pass
 
     @property
+    def size(self) -> int:
+        return self.count
+
+    @property
     def idle(self) -> int:
         return self.count - len(self.under_way)
 
@@ -340,7 +344,7 @@ def test_what_a_watcher_sees_is_what_the_store_has(inline: list[Job], store: Sto
 def test_the_time_that_is_left_by_hand() -> None:
     one = study(problems=["onemax:n=12"])
     small, large, other, _ = one.cells()  # 20 and 50 of umda, 20 of pbil
-    progress = Progress(study=one, order=Order(workers=2), runs={})
+    progress = Progress(study=one, order=Order(), runs={}, workers=2)
     progress.ahead = Counter({small: 3, large: 2, other: 1})
     assert progress.seconds_left() is None  # nothing has ended yet
     ended = {
@@ -455,7 +459,7 @@ def test_runs_that_go_wrong_are_written_down_and_the_study_goes_on(
     rows = {row["problem"]: row for row in troubled[1].rows()}
     assert list(rows) == ["raises", "exits", "is_killed", "is_ended", "well"]
     assert rows["raises"]["status"] == FAILED
-    assert rows["raises"]["error"].startswith("ObjectiveError: the objective raised RuntimeError: no luck for a batch")
+    assert rows["raises"]["error"].startswith("ObjectiveError: the objective raised RuntimeError: no luck for the row")
     assert (rows["exits"]["status"], rows["exits"]["error"]) == (
         FAILED,
         "its process ended in the middle, with exit code 3",

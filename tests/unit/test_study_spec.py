@@ -176,7 +176,7 @@ def test_the_job_of_a_cell_is_what_the_study_says(folder: Path) -> None:
     assert job.algorithm.settings()["learning_rate"] == 0.5
     job = mine.job(12)
     assert isinstance(job.objective, FileFunction)
-    assert (job.objective.spec, job.objective.n, job.objective.by_row) == (f"{folder}/score.py:g", 9, True)
+    assert (job.objective.spec, job.vectorized) == (f"{folder}/score.py:g", False)
     assert (job.n, job.seed, job.minimise, job.limits) == (9, 12, True, Limits(patience=3))
 
 

@@ -91,7 +91,7 @@ def test_a_run_is_one_row_with_everything(store: Store, path: Path, result: Resu
         "optimum": 6.0,
         "evaluations_to_best": result.evaluations_to_best,
         "evaluations": result.evaluations,
-        "unique_evaluations": result.unique_evaluations,
+        "unique_evaluations": result.carried_out,
         "generations": result.generations,
         "cpu_seconds_to_best": result.cpu_seconds_to_best,
         "cpu_seconds": result.cpu_seconds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from daedal import __version__
-from daedal.cli import compare, instance, listing, optimum, reproduce, solve, study
+from daedal.cli import compare, instance, listing, optimum, reproduce, resume, solve, study
 
 app = typer.Typer(
     add_completion=False,
@@ -29,6 +29,7 @@ def _options(
 
 
 app.command(name="solve")(solve.solve)
+app.command(name="resume")(resume.resume)
 app.command(name="compare")(compare.compare)
 app.command(name="list")(listing.list_all)
 app.command(name="optimum")(optimum.optimum)

@@ -16,7 +16,7 @@ import daedal
 from daedal.cli import options
 from daedal.cli.words import INTERRUPTED, finite, pairs
 from daedal.comparison import Job, Summary, run_jobs, summarise
-from daedal.objectives import sendable_objective
+from daedal.objectives import read_objective
 from daedal.optimize import Result
 from daedal.presets import find_algorithm
 from daedal.stopping import Limits
@@ -46,11 +46,12 @@ def compare(
             raise ValueError(f"expected {name} of at least 1, got {name} {value}")
     limits = Limits(max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target)
     chosen = [find_algorithm(name).with_settings(pairs(settings or [])) for name in dict.fromkeys(algorithm)]
-    objective = sendable_objective(problem, n, by_row=by_row)
+    objective = read_objective(problem, n)
     jobs = [
         Job(
             objective=objective,
             n=n,
+            vectorized=not by_row,
             algorithm=one,
             popsize=popsize,
             seed=seed + run,

@@ -26,6 +26,7 @@ def _problems() -> Table:
     for kind in problem_kinds().values():
         table.add_row(f"[bold]{kind.name}[/]", kind.summary, kind.example)
     table.add_row("[bold]FILE.py:FUNCTION[/]", "Your own, with --n", "score.py:f --n 40")
+    table.add_row("[bold]cmd:PROGRAM[/]", "Any program, with --n", '"cmd:./score" --n 40')
     return table
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from daedal.cli import options
 from daedal.cli.study import (
     Confirm,
     Form,
@@ -55,6 +56,7 @@ def reproduce_table1(
     full_grid: FullGrid = False,
     confirm: Confirm = 0,
     retry_failed: RetryFailed = False,
+    dask: options.Dask = None,
     test: StarTest = TestName.SIGNED_RANK,
     holm: Holm = False,
     form: TableForm = Form.RICH,
@@ -69,7 +71,7 @@ def reproduce_table1(
         quick=quick,
     )
     order = checked_order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
-    run_and_show(study, store, order, form=form, test=test_named(test), holm=holm)
+    run_and_show(study, store, order, dask=dask, form=form, test=test_named(test), holm=holm)
 
 
 @app.command()

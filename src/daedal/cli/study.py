@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import sys
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -14,7 +15,9 @@ import typer
 from rich.console import Console, RenderableType
 from rich.table import Table
 
+from daedal.cli import options
 from daedal.cli.words import INTERRUPTED, file_name, say, write_pieces
+from daedal.executors import dask_executor
 from daedal.settings import unknown
 from daedal.study.analysis import Row, Runs, analyse
 from daedal.study.display import StudyDisplay
@@ -93,10 +96,11 @@ def run(
     full_grid: FullGrid = False,
     confirm: Confirm = 0,
     retry_failed: RetryFailed = False,
+    dask: options.Dask = None,
 ) -> None:
     """Run what is missing of a study, and show its table. Ctrl-C loses nothing: the same command goes on."""
     order = checked_order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
-    run_and_show(Study.from_file(file), store, order)
+    run_and_show(Study.from_file(file), store, order, dask=dask)
 
 
 def checked_order(*, workers: int, full_grid: bool, confirm: int, retry_failed: bool) -> Order:
@@ -109,22 +113,29 @@ def checked_order(*, workers: int, full_grid: bool, confirm: int, retry_failed: 
 
 
 def run_and_show(
-    study: Study, path: Path, order: Order, *, form: Form = Form.RICH, test: Test = "signed-rank", holm: bool = False
+    study: Study,
+    path: Path,
+    order: Order,
+    *,
+    dask: str | None = None,
+    form: Form = Form.RICH,
+    test: Test = "signed-rank",
+    holm: bool = False,
 ) -> None:
     """Run a study, then show its table; after Ctrl-C the table so far."""
     with Store(path) as store:
-        finished = run_with_display(study, store, order)
+        finished = run_with_display(study, store, order, dask=dask)
         rows = analyse(study, store.runs(), test=test, correct=holm, confirm=order.confirm)
     show_rows(rows, form, None, test=test, holm=holm)
     if not finished:
         sys.exit(INTERRUPTED)
 
 
-def run_with_display(study: Study, store: Store, order: Order) -> bool:
+def run_with_display(study: Study, store: Store, order: Order, *, dask: str | None = None) -> bool:
     """Run a study; whether it came to its end, or Ctrl-C ended it."""
     try:
-        with StudyDisplay() as display:
-            progress = run_study(study, store, order, display)
+        with nullcontext() if dask is None else dask_executor(dask) as executor, StudyDisplay() as display:
+            progress = run_study(study, store, order, display, executor=executor)
     except KeyboardInterrupt:
         say("interrupted: every run that had ended is in the store, and the same command goes on from there")
         return False
@@ -200,6 +211,8 @@ def test_named(name: TestName) -> Test:
 
 def show_rows(rows: list[Row], form: Form, output: Path | None, *, test: Test, holm: bool) -> None:
     """Write the table in a format, with the paper's numbers beside ours where it has them."""
+    for name in dict.fromkeys(row.problem.name for row in rows if not row.judged):
+        say(f"{name}: no optimum or target is known, so no run can have solved it; see daedal study table --sizes")
     if form is Form.RICH:
         _write(rich_table(rows, published=published(), test=test, correct=holm), output)
     elif form is Form.MARKDOWN:

@@ -8,7 +8,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
+
+from daedal.bits import from_text
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -60,3 +64,19 @@ def file_name(name: str) -> str:
     'trap-k5-n75'
     """
     return re.sub(r"[^A-Za-z0-9.]+", "-", name.replace("=", "")).strip("-.") or "figure"
+
+
+def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:
+    """Read rows of 0/1, one a line, all with a value behind them, or none; lines that begin with # are comments."""
+    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    words = [line for line in lines if line and not line[0].startswith("#")]
+    widths = {(len(line), len(line[0])) for line in words}
+    if len(widths) != 1 or next(iter(widths))[0] > 2:
+        raise ValueError(f"expected lines of as many 0/1 each in {path}, all with one value behind them or none")
+    rows = np.array([from_text(line[0]) for line in words])
+    if len(words[0]) == 1:
+        return rows
+    try:
+        return rows, np.array([float(line[1]) for line in words])
+    except ValueError as error:
+        raise ValueError(f"expected a number behind each row in {path}: {error}") from error

@@ -71,11 +71,12 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of the table: an entry for each level."""
+    """One line of the table: an entry for each level; judged: whether its runs can be told to have solved the problem."""
 
     problem: StudyProblem
     algorithm: StudyAlgorithm
     entries: Mapping[int, Entry]
+    judged: bool = True
 
 
 def analyse(
@@ -108,7 +109,9 @@ def analyse(
                 level: _entry(study, runs, problem, algorithm, chosen[level], starred[level], confirm)
                 for level in LEVELS
             }
-            rows.append(Row(problem=problem, algorithm=algorithm, entries=entries))
+            known = outcomes(study, runs, problem, algorithm).values()
+            judged = not any(success is None for of_size in known for success in of_size.values())
+            rows.append(Row(problem=problem, algorithm=algorithm, entries=entries, judged=judged))
     return rows
 
 

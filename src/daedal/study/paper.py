@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
+from daedal.objectives import identity
 from daedal.settings import unknown
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
 
@@ -119,4 +120,6 @@ def _from_folder(problem: StudyProblem, folder: Path | None) -> StudyProblem:
     if not folder.is_dir():
         raise ValueError(f"expected a folder with NK landscapes such as nk_30_4.1 at {folder}, found none")
     path = folder / "nk_{}_{}.{}".format(*match.groups())
-    return dataclasses.replace(problem, problem=f"nk:{path}") if path.is_file() else problem
+    if not path.is_file():
+        return problem
+    return dataclasses.replace(problem, problem=f"nk:{path}", identity=identity(f"nk:{path}"))

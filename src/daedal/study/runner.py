@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import heapq
+import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -15,11 +17,14 @@ from typing import Protocol
 
 from daedal import cache
 from daedal.comparison import Job
+from daedal.eda import check_count
+from daedal.executors import ExecutorCrew
 from daedal.optimize import Result
 from daedal.stopping import StopReason
 from daedal.study.spec import Cell, Study
 from daedal.study.status import needed
 from daedal.study.store import DONE, FAILED, KILLED, Run, Store
+from daedal.words import signal_name
 from daedal.workers import Event, News, Workers
 
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -45,6 +50,10 @@ class Order:
     full_grid: bool = False
     confirm: int = 0
     retry_failed: bool = False
+
+    def __post_init__(self) -> None:
+        check_count("workers", self.workers, 1, "as many as the machine has cores")
+        check_count("confirm", self.confirm, 0, "0 confirms nothing")
 
 
 class Watcher(Protocol):
@@ -77,6 +86,7 @@ class Progress:
     failed: int = 0
     found: int = 0
     ahead: Counter[Cell] = field(default_factory=Counter)
+    workers: int = 1
 
     def seconds_left(self) -> float | None:
         """Say how long the runs ahead will take, as far as one can tell from those that have ended."""
@@ -85,7 +95,7 @@ class Progress:
         if not known:
             return None
         typical = sum(known.values()) / len(known)
-        return sum(count * known.get(cell, typical) for cell, count in self.ahead.items()) / self.order.workers
+        return sum(count * known.get(cell, typical) for cell, count in self.ahead.items()) / self.workers
 
     def _expected(self, cell: Cell) -> float | None:
         """Expect of a run what those of its cell took, or of a smaller size, in proportion."""
@@ -97,8 +107,19 @@ class Progress:
         return None
 
 
-def run_study(study: Study, store: Store, order: Order, watcher: Watcher | None = None) -> Progress:
+def run_study(
+    study: Study, store: Store, order: Order, watcher: Watcher | None = None, *, executor: Executor | None = None
+) -> Progress:
     """Run what is missing; what the store has is never run again.
+
+    Parameters
+    ----------
+    study, store, order
+        What to run, where to write it down, and how.
+    watcher
+        Who wants to see it go.
+    executor
+        Who runs it, instead of processes of our own: Dask's `client.get_executor()`, say.
 
     A run that raises, or whose process dies, is written down as failed, and the study goes on. Ctrl-C ends it: the
     runs under way are lost, all others are in the store.
@@ -110,8 +131,9 @@ def run_study(study: Study, store: Store, order: Order, watcher: Watcher | None 
             watcher.update(schedule.progress)
         if schedule.waiting:
             _prepare(study)
-            with Workers(min(order.workers, _most(study, order)), _run) as workers:
-                _work_through(schedule, workers, watcher)
+            with _crew(study, order, executor) as crew:
+                schedule.progress.workers = crew.size
+                _work_through(schedule, crew, watcher)
         return schedule.progress
 
 
@@ -122,21 +144,23 @@ def _prepare(study: Study) -> None:
         algorithm.algorithm.model.prepare()
 
 
-def _most(study: Study, order: Order) -> int:
-    """Give the number of workers beyond which no study could keep them busy."""
-    return max(1, len(study.cells()) * (study.runs + order.confirm))
+def _crew(study: Study, order: Order, executor: Executor | None) -> Workers | ExecutorCrew:
+    """Find whoever makes the runs; never more processes than there can be runs."""
+    if executor is not None:
+        return ExecutorCrew(executor, _run)
+    return Workers(min(order.workers, len(study.cells()) * (study.runs + order.confirm)), _run)
 
 
-def _work_through(schedule: _Schedule, workers: Workers, watcher: Watcher | None) -> None:
+def _work_through(schedule: _Schedule, crew: Workers | ExecutorCrew, watcher: Watcher | None) -> None:
     under_way: dict[int, tuple[Cell, int]] = {}
     tickets = count()
     while schedule.waiting or under_way:
-        while workers.idle and schedule.waiting:
+        while crew.idle and schedule.waiting:
             cell, seed = schedule.take()
             ticket = next(tickets)
             under_way[ticket] = cell, seed
-            workers.start(ticket, cell.job(seed))
-        for news in workers.wait():
+            crew.start(ticket, cell.job(seed))
+        for news in crew.wait():
             schedule.take_down(*under_way.pop(news.ticket), news)
         if watcher is not None:
             watcher.update(schedule.progress)
@@ -167,6 +191,10 @@ class _Schedule:
         mine = {cell.key for cell in study.cells()}
         seeds = {*study.seeds, *study.fresh_seeds(order.confirm)}
         self.progress.found = sum(seed in seeds for key in mine for seed in self.progress.runs.get(key, {}))
+        self._sharing: dict[str, list[int]] = {}  # two names may stand for one thing
+        for index, (problem, algorithm) in enumerate(self._pairs):
+            for popsize in algorithm.popsizes:
+                self._sharing.setdefault(study.cell(problem, algorithm, popsize).key, []).append(index)
         for index in range(len(self._pairs)):
             self._plan(index)
 
@@ -196,7 +224,8 @@ class _Schedule:
         self.progress.done += 1
         self.progress.failed += status != DONE
         self.progress.runs.setdefault(cell.key, {})[seed] = _noted(seed, status, outcome)
-        self._plan(self._pairs.index((cell.problem, cell.algorithm)))
+        for index in self._sharing[cell.key]:
+            self._plan(index)
 
     def _plan(self, index: int) -> None:
         """Queue the runs of a problem and an algorithm that are certain to be needed."""
@@ -216,8 +245,10 @@ def _judged(news: News) -> tuple[str, Result | str]:
         return DONE, news.value
     if news.event is Event.RAISED:
         return FAILED, news.value
+    if not isinstance(news.value, int):
+        return FAILED, f"its worker was lost: {news.value}"
     if news.value < 0:
-        name = signal.Signals(-news.value).name
+        name = signal_name(-news.value)
         status = KILLED if -news.value in _FROM_OUTSIDE else FAILED
         return status, f"its process was killed by {name}"
     return FAILED, f"its process ended in the middle, with exit code {news.value}"
@@ -248,6 +279,8 @@ def _alone(path: Path) -> Iterator[None]:
     with beside.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not beside.exists() or os.stat(beside).st_ino != os.fstat(file.fileno()).st_ino:
+                raise BlockingIOError  # whoever held it has just removed it
         except BlockingIOError as error:
             raise ValueError(
                 f"expected to run a study with {path} alone, but another process is doing so; wait for its end, or "

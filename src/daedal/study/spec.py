@@ -12,10 +12,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from daedal.calling import Objective
 from daedal.comparison import Job
 from daedal.eda import check_count
-from daedal.objectives import identity, located, sendable_objective
+from daedal.external import Program
+from daedal.objectives import FileFunction, identity, located, read_objective, spec_parts
 from daedal.presets import Algorithm, find_algorithm
+from daedal.registry import find_problem
 from daedal.rng import check_seed
 from daedal.settings import unknown
 from daedal.stopping import Limits
@@ -26,7 +29,8 @@ POPSIZES = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000)
 CONFIRMATION = 1_000_000
 """How far the seeds of confirming runs are from those of the study itself."""
 
-_LIMITS = tuple(one.name for one in dataclasses.fields(Limits) if one.name != "target")
+_LIMITS = ("max_evaluations", "max_generations", "patience")
+"""What may end a run of a study, beside the target; not the clock, which would make results depend on the machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +59,13 @@ class StudyProblem:
     target: float | None = None
     identity: str | None = None
     """What the problem was when it was run, for a study that comes from a store: its file may be gone since."""
+
+    def objective(self) -> Objective | str:
+        """Give what stands for it in another process, which loads it there."""
+        kind, _, command = spec_parts(self.problem)
+        if kind == "program":
+            return Program(command)
+        return FileFunction(self.problem, str(self.content["problem"])) if kind == "file" else self.problem
 
     @cached_property
     def content(self) -> dict[str, object]:
@@ -109,8 +120,9 @@ class Cell:
     def job(self, seed: int) -> Job:
         """Give one run."""
         return Job(
-            objective=sendable_objective(self.problem.problem, self.problem.n, by_row=self.problem.by_row),
+            objective=self.problem.objective(),
             n=self.problem.n,
+            vectorized=not self.problem.by_row,
             algorithm=self.algorithm.algorithm,
             popsize=self.popsize,
             seed=seed,
@@ -214,6 +226,7 @@ class Study:
         limits = _table("limits", given.get("limits", {}))
         _check_keys("limits", limits, _LIMITS)
         popsizes = given.get("popsizes", list(POPSIZES))
+        _popsizes(popsizes)  # checks them, though every algorithm may have its own
         return cls(
             problems=_several("problems", given, lambda one: _problem(one, folder, stored=stored)),
             algorithms=_several("algorithms", given, lambda one: _algorithm(one, popsizes)),
@@ -234,7 +247,7 @@ class Study:
             raise ValueError(f"expected a study in {path}, but it cannot be opened: {error}") from error
         try:
             return cls.from_dict(given, folder=path.parent)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OSError) as error:
             raise ValueError(f"{path}: {error}") from error
 
 
@@ -245,7 +258,7 @@ def _runs(given: Any) -> int:
 
 
 def _seed(given: Any) -> int:
-    if check_seed(given) >= 2**62:
+    if given is None or check_seed(given) >= 2**62:
         raise ValueError(f"expected a seed below 2^62, which a store can hold, got seed={given}")
     return int(given)
 
@@ -280,8 +293,10 @@ def _problem(given: object, folder: Path | None, *, stored: bool) -> StudyProble
         check_count("n", n, 1, "give the number of variables")
     Limits(target=target)  # checks it
     problem = located(problem, folder)
-    if not stored:
-        sendable_objective(problem, n)  # refuses what cannot be made
+    if not stored and isinstance(read_objective(problem, n), str):  # refuses what cannot be made
+        own = find_problem(problem).n
+        if n not in (None, own):
+            raise ValueError(f"expected n={own}, which the problem has, or no n, got n={n}")
     return StudyProblem(
         name=name,
         problem=problem,
@@ -289,7 +304,7 @@ def _problem(given: object, folder: Path | None, *, stored: bool) -> StudyProble
         by_row=_bool("by_row", table.get("by_row", False)),
         minimize=_bool("minimize", table.get("minimize", False)),
         target=None if target is None else float(target),
-        identity=table.get("identity"),
+        identity=table["identity"] if "identity" in table else identity(problem),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from daedal.study.analysis import Runs, outcomes
 from daedal.study.plan import Unsettled, choices, needed_runs
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.study.store import DONE
+from daedal.study.store import DONE, KILLED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +41,9 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
     """Say how far a study is; population sizes that nobody needed so far are left out."""
     cells: list[CellStatus] = []
     errors: Counter[str] = Counter()
+    usable = {key: {s: run for s, run in found.items() if run.status != KILLED} for key, found in runs.items()}
     for problem, algorithm in study.pairs():
-        left = Counter(popsize for popsize, _ in needed(study, runs, problem, algorithm, confirm, full_grid))
+        left = Counter(popsize for popsize, _ in needed(study, usable, problem, algorithm, confirm, full_grid))
         for popsize in algorithm.popsizes:
             found = runs.get(study.cell(problem, algorithm, popsize).key, {})
             made = [found[seed] for seed in (*study.seeds, *study.fresh_seeds(confirm)) if seed in found]

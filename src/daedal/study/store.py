@@ -283,7 +283,7 @@ def _success(result: Result) -> dict[str, Any]:
         "optimum": result.optimum,
         "evaluations_to_best": result.evaluations_to_best,
         "evaluations": result.evaluations,
-        "unique_evaluations": result.unique_evaluations,
+        "unique_evaluations": result.carried_out,
         "generations": result.generations,
         "cpu_seconds_to_best": result.cpu_seconds_to_best,
         "cpu_seconds": result.cpu_seconds,

@@ -1,0 +1,136 @@
+"""Runs that survive: where a run stands, in a file, and how it goes on from there."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.container import Json, read_container, write_container
+from daedal.optimizer import Generation
+from daedal.state import State
+
+EVERY = "60s"
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass
+class Keeper:
+    """Says when to write a checkpoint, and writes it.
+
+    Parameters
+    ----------
+    path
+        The file; the one before it is kept beside, with ".previous" behind its name.
+    every
+        "60s" (also m and h): when so much time has passed, also in the middle of a generation where evaluations come
+        back one by one; 5: after so many generations.
+
+    Examples
+    --------
+    >>> Keeper("run.ckpt", "2m").seconds, Keeper("run.ckpt", 5).generations
+    (120.0, 5)
+    """
+
+    path: str | os.PathLike[str]
+    every: str | int = EVERY
+    seconds: float | None = field(init=False, default=None)
+    generations: int | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        text = str(self.every).strip()
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", text)
+        if match and float(match[1]) > 0:
+            self.seconds = float(match[1]) * _UNITS[match[2]]
+        elif not isinstance(self.every, bool) and text.isdigit() and int(text) > 0:
+            self.generations = int(text)
+        else:
+            raise ValueError(
+                'expected every to be a time, as in "60s", or a number of generations, as in 5, got '
+                f"every={self.every!r}"
+            )
+        folder = Path(self.path).absolute().parent
+        if not folder.is_dir():
+            raise ValueError(f"expected a folder for the checkpoint at {folder}, found none")
+        self._last = time.monotonic()
+
+    def is_due(self, generation: int | None) -> bool:
+        """Whether it is time, after a generation, or (None) in the middle of one."""
+        if self.seconds is not None:
+            return time.monotonic() - self._last >= self.seconds
+        return generation is not None and self.generations is not None and generation % self.generations == 0
+
+    def keep(self, state: State) -> None:
+        """Write a checkpoint."""
+        write_container(self.path, arrays=state.arrays, fields=state.fields)
+        self._last = time.monotonic()
+
+
+def load(path: str | os.PathLike[str]) -> State:
+    """Read a checkpoint; nothing in it is run."""
+    arrays, fields = read_container(path)
+    return State(arrays=arrays, fields=fields)
+
+
+def joined(parts: Mapping[str, State]) -> State:
+    """Make one state of several, each under its name."""
+    arrays = {f"{name}/{key}": array for name, part in parts.items() for key, array in part.arrays.items()}
+    return State(arrays=arrays, fields={name: dict(part.fields) for name, part in parts.items()})
+
+
+def taken(state: State, name: str) -> State:
+    """Give the part of a joined state that has a name."""
+    arrays = {key.removeprefix(f"{name}/"): array for key, array in state.arrays.items() if key.startswith(f"{name}/")}
+    return State(arrays=arrays, fields=state.inner(name).fields)
+
+
+def history_state(history: Sequence[Generation]) -> State:
+    """Give records as arrays, a column each; a run may have many generations."""
+    arrays: dict[str, NDArray[Any]] = {
+        "evaluations": np.array([record.evaluations for record in history], dtype=np.int64),
+        **{
+            name: np.array([getattr(record, name) for record in history], dtype=np.float64)
+            for name in ("best", "mean", "cpu_seconds")
+        },
+    }
+    for name in dict.fromkeys(name for record in history for name in record.info):
+        found = [record.info.get(name) for record in history]
+        whole = all(value is None or isinstance(value, int) for value in found)
+        arrays[f"info/{name}"] = np.array([value or 0 for value in found], dtype=np.int64 if whole else np.float64)
+        arrays[f"has/{name}"] = np.array([value is not None for value in found])
+    names: list[Json] = [name.removeprefix("has/") for name in arrays if name.startswith("has/")]
+    return State(arrays=arrays, fields={"generations": len(history), "info": names})
+
+
+def history_of(state: State) -> list[Generation]:
+    """Make the records again."""
+    count = state.whole("generations")
+    columns = {name: _column(state, name, count) for name in ("evaluations", "best", "mean", "cpu_seconds")}
+    names = [str(name) for name in state.listed("info")]
+    info = {name: (_column(state, f"info/{name}", count), _column(state, f"has/{name}", count)) for name in names}
+    return [
+        Generation(
+            generation=index,
+            evaluations=int(columns["evaluations"][index]),
+            best=float(columns["best"][index]),
+            mean=float(columns["mean"][index]),
+            cpu_seconds=float(columns["cpu_seconds"][index]),
+            info={name: values[index].item() for name, (values, has) in info.items() if has[index]},
+        )
+        for index in range(count)
+    ]
+
+
+def _column(state: State, name: str, count: int) -> NDArray[Any]:
+    array = state.array(name)
+    if array.shape != (count,) or array.dtype.kind not in "fib":
+        raise ValueError(f"expected {count} records of {name} in the checkpoint, got shape={array.shape}")
+    return array

@@ -1,0 +1,196 @@
+"""One run: ask, evaluate, tell, until something says stop; kept on the way."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from daedal import cache
+from daedal.checkpoint import Keeper, history_of, history_state, joined, taken
+from daedal.container import Json
+from daedal.eda import EDA
+from daedal.evaluation import Evaluator, ObjectiveError, OutOfTime
+from daedal.interrupts import interrupts_held
+from daedal.optimizer import Best, Generation
+from daedal.progress import LiveTable
+from daedal.state import State
+from daedal.stopping import Limits, StopReason
+
+Callback: TypeAlias = Callable[[Generation], object]
+"""Called after each generation; returns True to stop the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How a run ended: its best solution (in the optimizer's order and sign), why, its records, and its times."""
+
+    best: Best
+    stop: StopReason
+    history: tuple[Generation, ...]
+    seconds: float
+    cpu_seconds: float
+    cpu_seconds_to_best: float
+
+
+class Run:
+    """A run under way.
+
+    Parameters
+    ----------
+    optimizer, evaluator
+        Who asks, and who answers.
+    sign
+        1 where larger is better, -1 where smaller is: records have the objective's own sign.
+    limits
+        Of which the time is watched here; the optimizer sees to the others.
+    description
+        What a checkpoint has to say beside, so that the run can be made again.
+    keeper
+        Who writes checkpoints.
+    """
+
+    def __init__(
+        self,
+        optimizer: EDA,
+        evaluator: Evaluator,
+        *,
+        sign: int,
+        limits: Limits,
+        description: dict[str, Json],
+        keeper: Keeper | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.optimizer = optimizer
+        self.evaluator = evaluator
+        self.sign = sign
+        self.limits = limits
+        self.description = description
+        self.keeper = keeper
+        self.callback = callback
+        self.history: list[Generation] = []
+        self.stop: StopReason | None = None
+        self._seconds_before = 0.0  # of the run that this one goes on with
+        self._cpu_before = 0.0
+        self._started = time.monotonic()
+        self._cpu_started = time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """Time on the clock since the run began, all its parts together."""
+        return self._seconds_before + time.monotonic() - self._started
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of this process, and of the processes of the parts before."""
+        return self._cpu_before + time.process_time() - self._cpu_started
+
+    def state(self) -> State:
+        """Give where the run stands: the last whole generation, and what was evaluated since."""
+        own: dict[str, Json] = {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds}
+        parts = {"optimizer": self.optimizer.state(), "evaluator": self.evaluator.state()}
+        parts |= {"history": history_state(self.history), "run": State(arrays={}, fields=own)}
+        return joined({**parts, "description": State(arrays={}, fields=self.description)})
+
+    def restore(self, state: State) -> None:
+        """Go on where a run stood."""
+        own = taken(state, "run")
+        self._seconds_before, self._cpu_before = own.number("seconds"), own.number("cpu_seconds")
+        self.optimizer.restore(taken(state, "optimizer"))
+        self.evaluator.restore(taken(state, "evaluator"), self.optimizer.n)
+        self.history = history_of(taken(state, "history"))
+
+    def go(self, *, progress: str | None = None, goal: float | None = None) -> Ending:
+        """Run to the end; progress is the title of what is shown on the way, if anything."""
+        self.optimizer.model.prepare()
+        cache.prepare()
+        self._started, self._cpu_started = time.monotonic(), time.process_time()
+        if self.limits.max_seconds is not None:
+            self.evaluator.deadline = self._started + self.limits.max_seconds - self._seconds_before
+        self.evaluator.listener = self._listen
+        with (
+            LiveTable(progress, goal=goal) if progress is not None else nullcontext() as table,
+            self.evaluator,
+        ):
+            self._loop(table)
+        return self._ending()
+
+    def _loop(self, table: LiveTable | None) -> None:
+        try:
+            while self.stop is None and self.optimizer.stop is None:
+                self._generation(table)
+            self.stop = self.stop or self.optimizer.stop
+        except OutOfTime:
+            self.stop = StopReason.SECONDS
+        except KeyboardInterrupt:
+            if self.optimizer.best is None and self.evaluator.best is None:
+                raise  # nothing was evaluated yet
+            self.stop = StopReason.INTERRUPTED
+        except ObjectiveError:
+            self._keep()
+            raise
+        self._keep()
+
+    def _generation(self, table: LiveTable | None) -> None:
+        optimizer = self.optimizer
+        fitness = self.evaluator.answer(optimizer.ask())
+        with interrupts_held():  # so that a checkpoint never finds the one done without the others
+            self.evaluator.settle()
+            optimizer.tell(fitness)
+            assert optimizer.last is not None
+            record = dataclasses.replace(
+                optimizer.last,
+                best=self.sign * optimizer.last.best,
+                mean=self.sign * optimizer.last.mean,
+                cpu_seconds=self.cpu_seconds,
+            )
+            self.history.append(record)
+        if table is not None:
+            table.update(record)
+        if self.callback is not None and _is_true(self.callback(record)):
+            self.stop = optimizer.stop or StopReason.CALLBACK
+        elif self.limits.max_seconds is not None and self.seconds >= self.limits.max_seconds:
+            self.stop = optimizer.stop or StopReason.SECONDS
+        if self.keeper is not None and self.keeper.is_due(record.generation):
+            self._keep()
+
+    def _listen(self) -> None:
+        """Keep what came in the middle of a generation."""
+        if self.keeper is not None and self.keeper.is_due(None):
+            self._keep()
+
+    def _keep(self) -> None:
+        if self.keeper is not None:
+            self.keeper.keep(self.state())
+
+    def _ending(self) -> Ending:
+        assert self.stop is not None
+        best, to_best = self._best()
+        return Ending(
+            best=best,
+            stop=self.stop,
+            history=tuple(self.history),
+            seconds=self.seconds,
+            cpu_seconds=self.cpu_seconds,
+            cpu_seconds_to_best=to_best,
+        )
+
+    def _best(self) -> tuple[Best, float]:
+        """Give the best solution, of a generation or of one that was broken off, and the CPU time until then."""
+        best, latest = self.optimizer.best, self.evaluator.best
+        if latest is not None and (best is None or latest[1] > best.fitness):
+            x, fitness = latest
+            found = Best(x=x, fitness=fitness, generation=len(self.history), evaluations=self.evaluator.evaluations)
+            return found, self.cpu_seconds
+        assert best is not None
+        return best, self.history[best.generation].cpu_seconds
+
+
+def _is_true(answer: object) -> bool:
+    """Whether the answer is True itself, or NumPy's; anything else that is not empty does not count."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
