@@ -22,6 +22,7 @@ def open_database(
     schema: str,
     what: str,
     create: bool = True,
+    read_only: bool = False,
     timeout: float = 30.0,
 ) -> sqlite3.Connection:
     """Open an SQLite file of one kind; make it first if it is missing or empty.
@@ -43,6 +44,8 @@ def open_database(
         What such a file is, with its article, for error messages: "a cache of evaluations".
     create
         Whether a missing or empty file is made into a new one; otherwise it is an error.
+    read_only
+        Whether to read alone, which also works where the file or its folder must not be written.
     timeout
         Seconds to wait for another process that keeps the file locked.
 
@@ -70,7 +73,7 @@ def open_database(
     _check_place(path, what, create=create)
     with errors_explained(path, what):
         # The absolute path, because names such as ":memory:" mean something else to SQLite.
-        connection = sqlite3.connect(Path(path).absolute(), timeout=timeout, isolation_level=None)
+        connection = _connected(Path(path).absolute(), timeout, read_only=read_only)
         try:
             # Nothing is written, not even the journal mode, before it is known that the file is ours or empty.
             connection.execute("BEGIN")  # one look, which the process that just makes the file cannot come in between
@@ -80,8 +83,9 @@ def open_database(
                 if not create:
                     raise ValueError(f"expected {what} in {_shown(path)}, got an empty file; name another one")
                 _make(connection, path, application, version, schema, what)
-            _use_wal(connection, timeout)
-            connection.execute("PRAGMA synchronous = NORMAL")
+            if not read_only:
+                _use_wal(connection, timeout)
+                connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
             raise
@@ -151,6 +155,30 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:  # a full disk ends the transaction by itself
             connection.execute("ROLLBACK")
         raise
+
+
+def _connected(path: Path, timeout: float, *, read_only: bool) -> sqlite3.Connection:
+    """Connect to a file; where its folder must not be written, SQLite can only read what it takes for unchangeable."""
+    own = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
+    writable = os.access(path, os.W_OK, **own) and os.access(path.parent, os.W_OK, **own)
+    if not read_only or writable:  # a reader who may write also tidies up behind the last writer
+        return sqlite3.connect(path, timeout=timeout, isolation_level=None)
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        connection = sqlite3.connect(f"{path.as_uri()}?{mode}", timeout=timeout, isolation_level=None, uri=True)
+        try:
+            connection.execute("PRAGMA schema_version").fetchone()
+        except sqlite3.OperationalError as error:
+            connection.close()
+            unwritable = _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+            journal = path.with_name(path.name + "-wal")  # has what the file has not, and immutable leaves out
+            if not unwritable or "immutable" in mode or (journal.exists() and journal.stat().st_size):
+                raise
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            break
+    return connection
 
 
 def _shown(path: str | os.PathLike[str]) -> str:

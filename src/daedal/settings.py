@@ -85,7 +85,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     "unknown algorithm 'dea', did you mean 'dae'? Known: dae, pbil"
     """
     names = sorted(known)
-    near = get_close_matches(name, names, n=1)
+    spelled = {known.lower(): known for known in names}
+    near = [spelled[word] for word in get_close_matches(name.lower(), spelled, n=1)]
     hint = f", did you mean '{near[0]}'?" if near else "."
     return f"unknown {kind} {name!r}{hint} Known: {', '.join(names) if names else 'none'}"
 

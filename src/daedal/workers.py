@@ -24,6 +24,8 @@ from daedal.interrupts import interrupts_ignored
 from daedal.sending import pack, unpack
 from daedal.words import named
 
+_KILLED_EARLY = 10  # workers that may be killed while they start, before it must have a reason
+
 _GRACE_SECONDS = 1.0  # between the polite signal and the one that cannot be refused
 
 
@@ -82,6 +84,7 @@ class Workers:
         self._packed = pack(function, "the objective")
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[_Worker] = []
+        self._killed_early = 0
         atexit.register(self.close)  # before multiprocessing waits for its children: these would never end
         with interrupts_ignored():  # which the processes, started here, inherit: Ctrl-C is the parent's business
             for _ in range(count):
@@ -168,7 +171,9 @@ class Workers:
         news = self._listen(worker)
         worker.process.join()
         code = worker.process.exitcode
-        if not worker.ready:
+        if not worker.ready and code is not None and code < 0 and self._killed_early < _KILLED_EARLY:
+            self._killed_early += 1  # from outside: another one will do
+        elif not worker.ready:
             raise ValueError(
                 f"a worker process could not start (exit code {code}); a script that uses workers has to keep its own "
                 'calls under `if __name__ == "__main__":`'

@@ -80,7 +80,10 @@ BAD = [
         ("table1", "--problem", "trap:k=4,n=24"),
         "unknown problem of Table 1 'trap:k=4,n=24', did you mean 'trap:k=4,n=",
     ),
-    (("table1", "--algorithm", "boaa"), "unknown algorithm of Table 1 'boaa'. Known: BOA, DAE-EDA, PBIL, RBM-EDA"),
+    (
+        ("table1", "--algorithm", "boaa"),
+        "unknown algorithm of Table 1 'boaa', did you mean 'BOA'? Known: BOA, DAE-EDA, PBIL, RBM-EDA",
+    ),
     (("table1", "--algorithm", "umda"), "unknown algorithm of Table 1 'umda'"),
     (("figures", "--algorithm", "umda"), "unknown algorithm of Table 1 'umda'"),
     (("table1", "--nk-dir", "GONE"), "expected a folder with NK landscapes such as nk_30_4.1 at GONE, found none"),

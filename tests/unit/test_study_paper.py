@@ -145,12 +145,14 @@ def test_the_papers_landscape_stands_for_itself_alone(data_dir: Path, tmp_path: 
     assert len({cell.key for cell in moved.cells()} - {cell.key for cell in plain.cells()}) == 3 * 9 + 14
 
 
-def test_a_folder_without_landscapes_changes_nothing_and_a_missing_one_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_landscapes_is_refused_as_a_missing_one_is(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "gone"):
+        with pytest.raises(
+            ValueError, match=r"expected a folder with NK landscapes such as nk_30_4\.1 at .*found none"
+        ):
+            table1(nk_dir=folder)
+    (tmp_path / "nk_99_9.1").touch()  # of no row of the table
     assert table1(nk_dir=tmp_path) == table1()
-    with pytest.raises(
-        ValueError, match=r"expected a folder with NK landscapes such as nk_30_4.1 at .*gone, found none"
-    ):
-        table1(nk_dir=tmp_path / "gone")
 
 
 def test_the_problems_of_the_figures_are_in_the_table() -> None:

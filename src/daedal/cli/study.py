@@ -166,7 +166,7 @@ def status(
 
 
 def _show_status(found: Status) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     grid = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("problem", "algorithm", "popsize", "done", "failed", "left", "solved"):
         grid.add_column(name, justify="left" if name in ("problem", "algorithm") else "right")

@@ -50,8 +50,11 @@ def write_pieces(pieces: Iterable[bytes], output: Path | None) -> None:
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
         return
+    rest = iter(pieces)
+    first = next(rest, b"")  # before the file is opened, which empties it
     with output.open("wb") as file:
-        for piece in pieces:
+        file.write(first)
+        for piece in rest:
             file.write(piece)
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from daedal.study.plan import LEVELS, Choice, Outcomes, Unsettled, choices
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
 from daedal.study.statistics import Test, mean_sd, stars
-from daedal.study.store import DONE, Run
+from daedal.study.store import DONE, KILLED, Run
 
 Runs: TypeAlias = Mapping[str, Mapping[int, Run]]
 """By the key of a cell and by seed, as a store gives them."""
@@ -71,7 +71,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of the table: an entry for each level; judged: whether its runs can be told to have solved the problem."""
+    """One line of the table: an entry for each level; judged: whether one can tell that a run solved the problem."""
 
     problem: StudyProblem
     algorithm: StudyAlgorithm
@@ -133,8 +133,12 @@ def _of_cell(
     study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int
 ) -> Mapping[int, Run]:
     """Give the runs of a cell that belong to the study: a store may hold those of others, too."""
-    found = runs.get(study.cell(problem, algorithm, popsize).key, {})
-    return {seed: found[seed] for seed in study.seeds if seed in found}
+    return _made(runs.get(study.cell(problem, algorithm, popsize).key, {}), study.seeds)
+
+
+def _made(found: Mapping[int, Run], seeds: Sequence[int]) -> dict[int, Run]:
+    """Give the runs of some seeds; one that was killed from outside has yet to be made."""
+    return {seed: found[seed] for seed in seeds if seed in found and found[seed].status != KILLED}
 
 
 def _choices(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> dict[int, Choice]:
@@ -154,8 +158,7 @@ def _entry(
         return Entry(choice=choice)
     key = study.cell(problem, algorithm, choice).key
     found = runs.get(key, {})
-    of_study = {seed: found[seed] for seed in study.seeds if seed in found}
-    fresh = {seed: found[seed] for seed in study.fresh_seeds(confirm) if seed in found}
+    of_study, fresh = _made(found, study.seeds), _made(found, study.fresh_seeds(confirm))
     stars_of = (algorithm.name in starred[0], algorithm.name in starred[1])
     return Entry(
         choice=choice,

@@ -117,7 +117,7 @@ def _from_folder(problem: StudyProblem, folder: Path | None) -> StudyProblem:
     match = re.fullmatch(r"nk:n=(\d+),k=(\d+),i=(\d+)", problem.name)
     if folder is None or match is None:
         return problem
-    if not folder.is_dir():
+    if not folder.is_dir() or not any(folder.glob("nk_*_*.*")):
         raise ValueError(f"expected a folder with NK landscapes such as nk_30_4.1 at {folder}, found none")
     path = folder / "nk_{}_{}.{}".format(*match.groups())
     if not path.is_file():

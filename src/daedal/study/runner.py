@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from daedal import cache
 from daedal.comparison import Job
@@ -223,6 +223,8 @@ class _Schedule:
         self.progress.ahead[cell] -= 1
         self.progress.done += 1
         self.progress.failed += status != DONE
+        if status == KILLED:
+            return  # what it would have brought nobody knows; the next time it is run again
         self.progress.runs.setdefault(cell.key, {})[seed] = _noted(seed, status, outcome)
         for index in self._sharing[cell.key]:
             self._plan(index)
@@ -269,6 +271,16 @@ def _noted(seed: int, status: str, outcome: Result | str) -> Run:
     )
 
 
+def _opened(beside: Path, path: Path) -> IO[str]:
+    try:
+        return beside.open("w")
+    except PermissionError as error:
+        raise PermissionError(
+            f"expected to write a store of study results in '{path}', but the file or its folder is read-only; "
+            "make both writable or name another file"
+        ) from error
+
+
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Keep a second study from doing the same work for the same store at the same time.
@@ -276,7 +288,7 @@ def _alone(path: Path) -> Iterator[None]:
     A file beside the store is locked, which ends with the process, however it ends.
     """
     beside = path.with_name(path.name + ".lock")
-    with beside.open("w") as file:
+    with _opened(beside, path) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not beside.exists() or os.stat(beside).st_ino != os.fstat(file.fileno()).st_ino:

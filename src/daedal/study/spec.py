@@ -29,6 +29,8 @@ POPSIZES = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000)
 CONFIRMATION = 1_000_000
 """How far the seeds of confirming runs are from those of the study itself."""
 
+_LARGEST_POPSIZE = 10**12
+
 _LIMITS = ("max_evaluations", "max_generations", "patience")
 """What may end a run of a study, beside the target; not the clock, which would make results depend on the machine."""
 
@@ -322,7 +324,10 @@ def _algorithm(given: object, popsizes: object) -> StudyAlgorithm:
 def _popsizes(given: object) -> tuple[int, ...]:
     if not isinstance(given, list) or not given:
         raise ValueError(f"expected popsizes to be a list of at least one size, got popsizes={given!r}")
-    return tuple(sorted({check_count("a population size", size, 2, "the smallest is 2") for size in given}))
+    sizes = {check_count("a population size", size, 2, "the smallest is 2") for size in given}
+    if max(sizes) > _LARGEST_POPSIZE:
+        raise ValueError(f"expected population sizes of at most {_LARGEST_POPSIZE:,}, got {max(sizes)}")
+    return tuple(sorted(sizes))
 
 
 def _check_keys(owner: str, given: Mapping[str, object], known: Sequence[str]) -> None:

@@ -90,7 +90,7 @@ class Store:
     path
         The file.
     create
-        Whether to make it where it is missing.
+        Whether to make it where it is missing; otherwise it is only read.
 
     Examples
     --------
@@ -109,6 +109,7 @@ class Store:
             schema=_SCHEMA,
             what=_WHAT,
             create=create,
+            read_only=not create,
             timeout=_TIMEOUT,
         )
 
