@@ -565,20 +565,20 @@ def public(small: Path) -> Iterator[Path]:
         folder.chmod(0o755)
 
 
-def test_a_store_that_is_read_only(public: Path, here: Any, refused: Any, tmp_path: Path) -> None:
+def test_a_store_that_is_read_only(public: Path, here: Any, refused: Any) -> None:
     words = commands(public)
-    words["plot"] = (*words["plot"][:-1], tmp_path / "figures")
+    figures = Path(tempfile.mkdtemp(prefix="figures"))  # not in tmp_path, which is nobody else's
+    figures.chmod(0o777)
+    words["plot"] = (*words["plot"][:-1], figures)
     free = {name: here(*how).stdout for name, how in words.items() if name != "run"}
     before = (public / "results.db").read_bytes()
+    for file in figures.iterdir():
+        file.chmod(0o666)
     with nobody():
         refused(here(*words["run"]), "read-only")
         refused(here(*words["run"][:-1], public / "new.db"), "does not allow it")
-        for name, how in words.items():
-            done = here(*how)
-            if done.returncode:  # SQLite may need to write beside a store even to read it, and then says so
-                refused(done, "read-only")
-            else:
-                assert done.stdout == free[name]
+        for name in free:
+            assert here(*words[name]).stdout == free[name]
     (public / "results.db").chmod(0o666)
     with nobody():
         refused(here(*words["run"]), "read-only")  # the folder still is
