@@ -5,7 +5,6 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
-WORKERS ?= 2
 
 .PHONY: demo test bench reference reproduce clean
 
@@ -25,8 +24,8 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/store.py
 
 reproduce: $(STAMP)
-	$(BIN)/daedal reproduce table1 --store repro.db --workers $(WORKERS)
-	$(BIN)/daedal reproduce figures --store repro-figures.db --workers $(WORKERS)
+	$(BIN)/daedal reproduce table1 --store repro.db
+	$(BIN)/daedal reproduce figures --store repro-figures.db
 
 reference: $(STAMP)
 	$(BIN)/python benchmarks/reference.py

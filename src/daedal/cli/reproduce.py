@@ -49,7 +49,7 @@ def reproduce_table1(
     algorithm: Algorithms = None,
     runs: Runs = None,
     store: StorePath = Path("repro.db"),
-    workers: Workers = 1,
+    workers: Workers = None,
     quick: Annotated[bool, typer.Option("--quick", help="The small rows, without RBM-EDA, 10 runs.")] = False,
     nk_dir: NkDir = None,
     max_popsize: MaxPopsize = None,
@@ -80,7 +80,7 @@ def figures(
     runs: Runs = None,
     store: StorePath = Path("repro-figures.db"),
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("figures"),
-    workers: Workers = 1,
+    workers: Workers = None,
     max_popsize: MaxPopsize = 16_000,
     retry_failed: RetryFailed = False,
 ) -> None:

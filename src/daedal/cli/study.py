@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import sys
 from contextlib import nullcontext
 from enum import StrEnum
@@ -35,7 +36,9 @@ from daedal.study.table import flat_rows, latex, markdown, rich_table, sizes_mar
 app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
 
 StorePath: TypeAlias = Annotated[Path, typer.Option("--store", help="The file with the results (SQLite).")]
-Workers: TypeAlias = Annotated[int, typer.Option(help="Processes; the results do not depend on it.")]
+Workers: TypeAlias = Annotated[
+    int | None, typer.Option(help="Processes, as many as there are cores where not given; results do not depend on it.")
+]
 FullGrid: TypeAlias = Annotated[
     bool, typer.Option("--full-grid", help="Run every size in full, though the answer is known earlier.")
 ]
@@ -92,7 +95,7 @@ def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOM
 def run(
     file: Annotated[Path, typer.Argument(help="The study file (TOML); `daedal study init` writes one.")],
     store: StorePath,
-    workers: Workers = 1,
+    workers: Workers = None,
     full_grid: FullGrid = False,
     confirm: Confirm = 0,
     retry_failed: RetryFailed = False,
@@ -103,13 +106,16 @@ def run(
     run_and_show(Study.from_file(file), store, order, dask=dask)
 
 
-def checked_order(*, workers: int, full_grid: bool, confirm: int, retry_failed: bool) -> Order:
+def checked_order(*, workers: int | None, full_grid: bool, confirm: int, retry_failed: bool) -> Order:
     """Check what was asked for on the command line."""
-    if workers < 1:
+    if workers is not None and workers < 1:
         raise ValueError(f"expected --workers of at least 1, got --workers {workers}")
     if confirm < 0:
         raise ValueError(f"expected --confirm of at least 0, got --confirm {confirm}")
-    return Order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Order(
+        workers=cores if workers is None else workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed
+    )
 
 
 def run_and_show(
