@@ -50,7 +50,7 @@ class Keeper:
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", text)
         if match and float(match[1]) > 0:
             self.seconds = float(match[1]) * _UNITS[match[2]]
-        elif not isinstance(self.every, bool) and text.isdigit() and int(text) > 0:
+        elif text.isdecimal() and int(text) > 0:
             self.generations = int(text)
         else:
             raise ValueError(
@@ -60,6 +60,8 @@ class Keeper:
         folder = Path(self.path).absolute().parent
         if not folder.is_dir():
             raise ValueError(f"expected a folder for the checkpoint at {folder}, found none")
+        if Path(self.path).is_dir():
+            raise ValueError(f"expected a file for the checkpoint, got the folder {self.path}")
         self._last = time.monotonic()
 
     def is_due(self, generation: int | None) -> bool:
@@ -104,7 +106,8 @@ def history_state(history: Sequence[Generation]) -> State:
     for name in dict.fromkeys(name for record in history for name in record.info):
         found = [record.info.get(name) for record in history]
         whole = all(value is None or isinstance(value, int) for value in found)
-        arrays[f"info/{name}"] = np.array([value or 0 for value in found], dtype=np.int64 if whole else np.float64)
+        values = [0 if value is None else value for value in found]
+        arrays[f"info/{name}"] = np.array(values, dtype=np.int64 if whole else np.float64)
         arrays[f"has/{name}"] = np.array([value is not None for value in found])
     names: list[Json] = [name.removeprefix("has/") for name in arrays if name.startswith("has/")]
     return State(arrays=arrays, fields={"generations": len(history), "info": names})
@@ -113,9 +116,14 @@ def history_state(history: Sequence[Generation]) -> State:
 def history_of(state: State) -> list[Generation]:
     """Make the records again."""
     count = state.whole("generations")
-    columns = {name: _column(state, name, count) for name in ("evaluations", "best", "mean", "cpu_seconds")}
+    kinds = {"evaluations": "i", "best": "f", "mean": "f", "cpu_seconds": "f"}
+    columns = {name: _column(state, name, count, kind) for name, kind in kinds.items()}
+    if not np.isfinite(columns["cpu_seconds"]).all():
+        raise ValueError("expected times as cpu_seconds, got infinite ones")
     names = [str(name) for name in state.listed("info")]
-    info = {name: (_column(state, f"info/{name}", count), _column(state, f"has/{name}", count)) for name in names}
+    info = {
+        name: (_column(state, f"info/{name}", count, "if"), _column(state, f"has/{name}", count, "b")) for name in names
+    }
     return [
         Generation(
             generation=index,
@@ -129,8 +137,9 @@ def history_of(state: State) -> list[Generation]:
     ]
 
 
-def _column(state: State, name: str, count: int) -> NDArray[Any]:
-    array = state.array(name)
-    if array.shape != (count,) or array.dtype.kind not in "fib":
-        raise ValueError(f"expected {count} records of {name} in the checkpoint, got shape={array.shape}")
+def _column(state: State, name: str, count: int, kinds: str) -> NDArray[Any]:
+    array = state.arrays.get(name)
+    if array is None or array.shape != (count,) or array.dtype.kind not in kinds:
+        came = "none" if array is None else f"dtype={array.dtype}, shape={array.shape}"
+        raise ValueError(f"expected {count} records of {name!r} in the checkpoint, got {came}")
     return array

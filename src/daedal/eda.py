@@ -160,6 +160,8 @@ class EDA:
             "stop": None if self.stop is None else self.stop.value,
             "best": None,
         }
+        if self._generation == 0 and self.initial is not None:
+            arrays["initial"] = self.initial
         if self.best is not None:
             arrays["best"] = self.best.x
             best = {"fitness": self.best.fitness, "generation": self.best.generation}
@@ -178,23 +180,47 @@ class EDA:
         >>> bool((first.ask() == second.ask()).all())
         True
         """
-        fields, arrays = state.fields, state.arrays
+        arrays = state.arrays
         self._generation = state.whole("generation")
         self._evaluations = state.whole("evaluations")
-        self.stop = None if fields.get("stop") is None else StopReason(state.text("stop"))
+        self.stop = StopReason(state.text("stop")) if state.given("stop") else None
+        self.initial = self._check_initial(state.bits("initial", self.n)) if "initial" in arrays else None
         self._population = state.bits("population", self.n), state.numbers("population_fitness", like="population")
         self._parents = state.bits("parents", self.n), state.numbers("parents_fitness", like="parents")
         kept = {name.removeprefix("model/"): array for name, array in arrays.items() if name.startswith("model/")}
         self._fitted = self._fitted_before = self.model.remembered(kept, self.n)
         self._asked = None
         self.best = None
-        if fields.get("best") is not None:
+        if state.given("best"):
             best = state.inner("best")
             self.best = Best(
-                x=state.bits("best", self.n),
+                x=state.row("best", self.n),
                 fitness=best.number("fitness"),
                 generation=best.whole("generation"),
                 evaluations=best.whole("evaluations"),
+            )
+            self.best.x.flags.writeable = False
+        self._check_restored()
+
+    def _check_restored(self) -> None:
+        """Refuse a state that no run has; kernels trust what they are given."""
+        rows, parents, best = len(self._population[0]), len(self._parents[0]), self.best
+        if self._generation == 0:
+            fits = best is None and self.stop is None and rows == parents == self._evaluations == 0
+        else:
+            fits = (
+                1 <= rows <= self.popsize
+                and parents == max(1, rows // 2)
+                and rows <= self._evaluations
+                and best is not None
+                and best.generation < self._generation
+                and best.evaluations <= self._evaluations
+                and (self.stop is not None or self._batch_rows(1) == 1)
+            )
+        if not fits:
+            raise ValueError(
+                f"expected what a run of popsize={self.popsize} has after {self._generation} generations, got a "
+                f"population of {rows}, {parents} parents, {self._evaluations} evaluations and best={best}"
             )
 
     @cached_property

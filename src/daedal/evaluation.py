@@ -18,6 +18,7 @@ from daedal.cache import MemoryCache, distinct
 from daedal.calling import Answers, Caller, Objective, ObjectiveError
 from daedal.container import Json
 from daedal.executors import ExecutorCrew
+from daedal.external import Program
 from daedal.spreading import ChunkFunction, RowsFunction, Spread, TimedFunction
 from daedal.state import State
 from daedal.workers import Workers
@@ -123,9 +124,8 @@ class _Here:
         return answers, stop
 
     def close(self) -> None:
-        close = getattr(self.caller.objective, "close", None)
-        if callable(close):  # a program that is kept running
-            close()
+        if isinstance(self.caller.objective, Program):  # it may be kept running
+            self.caller.objective.close()
 
 
 class Evaluator:
@@ -159,8 +159,8 @@ class Evaluator:
 
     Attributes
     ----------
-    carried_out, cached, failed
-        Rows that the objective gave a value for, that were known, and that it failed for.
+    cached, failed
+        Rows that were known, and that the objective failed for; `carried_out` are those that it gave a value for.
     failures
         The first of those that failed.
     best
@@ -201,7 +201,7 @@ class Evaluator:
         self.executor = executor
         self.on_error = OnError() if on_error is None else on_error
         self.timeout = timeout
-        self.carried_out = 0
+        self._carried_out = 0  # in whole batches
         self.cached = 0
         self.failed = 0
         self.failures: list[Failure] = []
@@ -224,9 +224,14 @@ class Evaluator:
         self.close()
 
     @property
+    def carried_out(self) -> int:
+        """Rows that the objective gave a value for, also in a batch that is not complete."""
+        return self._carried_out + sum(len(values) for _, values in self._partial)
+
+    @property
     def evaluations(self) -> int:
         """Rows asked for, and answered."""
-        return self.carried_out + self.cached + self.failed + sum(len(values) for _, values in self._partial)
+        return self.carried_out + self.cached + self.failed
 
     def close(self) -> None:
         """End the workers."""
@@ -261,7 +266,7 @@ class Evaluator:
     def settle(self) -> None:
         """Count and remember the answers of a batch that is complete."""
         for x, values in self._partial:
-            self.carried_out += len(values)
+            self._carried_out += len(values)
             if self.deduplicate:
                 self._remembered(x.shape[1]).add(x, values)
         for x, values, failures in self._failing:
@@ -280,12 +285,13 @@ class Evaluator:
             arrays["partial"] = np.concatenate([rows for rows, _ in self._partial])
             arrays["partial_values"] = np.concatenate([values for _, values in self._partial])
         failures: list[Json] = [[failure.x, failure.error] for failure in self.failures]
-        counts: dict[str, Json] = {"carried_out": self.carried_out, "cached": self.cached, "failed": self.failed}
+        counts: dict[str, Json] = {"carried_out": self._carried_out, "cached": self.cached, "failed": self.failed}
         return State(arrays=arrays, fields={**counts, "failures": failures})
 
     def restore(self, state: State, n: int) -> None:
         """Go on where another evaluator stood when it gave its state."""
-        self.carried_out, self.cached, self.failed = (state.whole(name) for name in ("carried_out", "cached", "failed"))
+        self._carried_out = state.whole("carried_out")
+        self.cached, self.failed = state.whole("cached"), state.whole("failed")
         self.failures = [Failure(*map(str, one)) for one in state.listed("failures") if isinstance(one, list)]
         memory = {
             name.removeprefix("memory/"): array for name, array in state.arrays.items() if name.startswith("memory/")
@@ -307,6 +313,7 @@ class Evaluator:
         values, known = self._remembered(x.shape[1]).find(x)
         if self.cache is not None and not known.all():
             elsewhere, found = self.cache.find(self._own(x[~known]))
+            found &= elsewhere != self.caller.sign * np.inf  # infeasible to who has looked for the other side
             places = np.flatnonzero(~known)[found]
             values[places], known[places] = elsewhere[found], True
             self._remembered(x.shape[1]).add(x[places], elsewhere[found])
@@ -322,7 +329,7 @@ class Evaluator:
         values, todo = self._answered_before(x)
         errors: dict[int, str] = {}
         causes: dict[int, BaseException] = {}
-        for attempt in range(1 + self.on_error.retries):
+        for attempt in range(1 + self.on_error.retries if len(todo) else 0):
             stop_early = attempt == self.on_error.retries and not self.on_error.worst
             errors, causes = {}, {}
             for indices, answers in self._answers(rows[todo], first_failure_only=stop_early):
@@ -332,8 +339,7 @@ class Evaluator:
                 causes |= {int(places[index]): cause for index, cause in answers.causes.items()}
                 if errors and stop_early:
                     self._raise(rows, errors, causes)
-                if self.deadline is not None and time.monotonic() > self.deadline:
-                    raise OutOfTime
+                self._check_time(errors)
             todo = np.array(sorted(errors), dtype=np.intp)
             if not errors:
                 break
@@ -389,11 +395,21 @@ class Evaluator:
         others = f" ({len(errors)} of {len(rows)} rows failed so far)" if len(errors) > 1 else ""
         raise ObjectiveError(errors[index] + others) from causes.get(index)
 
+    def _check_time(self, errors: dict[int, str]) -> None:
+        """Break off when the time is over, and there is something to show for it."""
+        if self.deadline is None or time.monotonic() <= self.deadline:
+            return
+        if self.best is not None:
+            raise OutOfTime
+        if errors:
+            first = errors[min(errors)]
+            raise ObjectiveError(f"the time is used up, and no row has a value yet; the first failed so: {first}")
+
     def _give_up(self, x: Bits, rows: Bits, errors: dict[int, str], values: Fitness) -> None:
         """Count rows that failed for good as the worst, and write them down."""
         if not errors:
             return
-        if len(errors) == len(rows) and self.evaluations == 0:
+        if len(errors) == len(rows) and self.evaluations == 0 and self.best is None:  # nor was any known from before
             index = min(errors)
             raise ObjectiveError(f"every one of the first {len(rows)} rows failed, the first so: {errors[index]}")
         failed = np.array(sorted(errors), dtype=np.intp)

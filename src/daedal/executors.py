@@ -6,7 +6,15 @@ import importlib
 import logging
 import os
 from collections.abc import Callable, Hashable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from functools import lru_cache
 from types import TracebackType
@@ -46,9 +54,15 @@ class ExecutorCrew:
     def __init__(self, executor: Executor, function: Callable[[Any], Any], *, slots: int | None = None) -> None:
         self.executor = executor
         self.size = _slots(executor) if slots is None else slots
-        packed = pack(function, "the objective")
-        client = getattr(executor, "_client", None)  # Dask: sent to each worker once, not with every chunk
-        self._function: Any = packed if client is None else client.scatter(packed, broadcast=True, hash=False)
+        self._function: Any = function
+        self._options: dict[str, bool] = {}
+        if not isinstance(executor, ThreadPoolExecutor):  # threads of this process need nothing sent
+            self._function = pack(function, "the objective")
+        client = getattr(executor, "_client", None)
+        if client is not None:
+            # To Dask it goes once, not with every chunk; as a task, because what is scattered is lost with its workers.
+            self._function = client.submit(bytes, self._function, pure=False)
+            self._options = {"pure": False}  # the same rows again are to be evaluated again
         self._tickets: dict[Future[Any], Hashable] = {}
 
     def __enter__(self) -> ExecutorCrew:
@@ -67,7 +81,7 @@ class ExecutorCrew:
     def start(self, ticket: Hashable, payload: object) -> None:
         """Give the executor something to do; the ticket comes back with the news of it."""
         try:
-            future = self.executor.submit(_apply, self._function, payload)
+            future = self.executor.submit(_apply, self._function, payload, **self._options)
         except BrokenExecutor as error:
             raise ValueError(f"the executor is broken ({named(error)}); give a new one") from error
         self._tickets[future] = ticket
@@ -100,9 +114,9 @@ class ExecutorCrew:
         self._tickets = {}
 
 
-def _apply(packed: bytes, payload: object) -> Any:
+def _apply(function: bytes | Callable[[Any], Any], payload: object) -> Any:
     """Do the work, wherever this is."""
-    return _unpacked(packed)(payload)
+    return (_unpacked(function) if isinstance(function, bytes) else function)(payload)
 
 
 @lru_cache(maxsize=4)
@@ -138,6 +152,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
             "processes": True,
             "dashboard_address": None,
             "silence_logs": logging.CRITICAL,  # a worker that ends a moment after its scheduler is no news
+            "scheduler_kwargs": {"allowed_failures": 0},  # `Spread` tries again; each death may cost a worker for good
         }
         with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
             yield client.get_executor(pure=False)

@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+def _can_hold() -> bool:
+    """Whether Ctrl-C can be held here: it arrives in the main thread only, and a handler in C cannot be put back."""
+    return threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not None
+
+
 @contextmanager
 def interrupts_held() -> Iterator[None]:
     """Let Ctrl-C wait until the block is done, so that what belongs together is done together.
@@ -17,7 +22,7 @@ def interrupts_held() -> Iterator[None]:
     >>> with interrupts_held():
     ...     pass
     """
-    if threading.current_thread() is not threading.main_thread():  # it only ever arrives in the main thread
+    if not _can_hold():
         yield
         return
     arrived: list[int] = []
@@ -33,7 +38,7 @@ def interrupts_held() -> Iterator[None]:
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:
     """Ignore Ctrl-C; processes that are started meanwhile go on ignoring it."""
-    if threading.current_thread() is not threading.main_thread():
+    if not _can_hold():
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -98,7 +98,7 @@ def read_objective(spec: str, n: int | None, *, persistent: bool = False) -> Obj
         return spec
     if n is None:
         what = "a program" if kind == "program" else "a function in a Python file"
-        raise ValueError(f"expected n (--n), the number of variables, for {what}, got {spec!r} alone")
+        raise ValueError(f"expected --n, the number of variables, for {what}, got {spec!r} alone")
     if kind == "program":
         return Program(name, persistent=persistent)
     if persistent:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from daedal.models.base import Model
 from daedal.optimizer import Generation
 from daedal.presets import Algorithm, find_algorithm, restored_algorithm
 from daedal.problems import Problem
+from daedal.registry import canonical_problem, problem_file
 from daedal.rng import check_seed
 from daedal.running import Callback, Ending, Run
 from daedal.settings import Setting
@@ -354,7 +354,8 @@ class Means:
 
     def as_json(self) -> dict[str, Json]:
         """Give what a checkpoint keeps: all but the executor."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "executor"}
+        kept = [field.name for field in dataclasses.fields(self) if field.name != "executor"]
+        return {**{name: _plain(getattr(self, name)) for name in kept}, "version": str(self.version)}
 
 
 def _start(
@@ -429,14 +430,13 @@ def resume(
     >>> half.fitness < whole.fitness, whole.fitness
     (True, 60.0)
     """
+    if callback is not None and not callable(callback):
+        raise TypeError(f"expected a function as callback, got callback={callback!r}")
     state = load(checkpoint)
-    try:
-        setup = _restored(taken(state, "description"), os.fspath(checkpoint), objective, algorithm)
-    except ContainerError:
-        raise
+    setup = _restored(taken(state, "description"), os.fspath(checkpoint), objective, algorithm)
     means = setup.means
     if executor is not None:
-        means = dataclasses.replace(means, workers=1, executor=executor)
+        means = dataclasses.replace(means, workers=1 if workers is None else workers, executor=executor)
     elif workers is not None:
         means = dataclasses.replace(means, workers=workers)
     setup = dataclasses.replace(setup, means=means)
@@ -534,9 +534,9 @@ class _Setup:
         return {
             "objective": self.task.name,
             "spec": self.task.spec,
-            "n": self.task.n,
-            "vectorized": self.task.vectorized,
-            "shuffle": self.shuffle,
+            "n": int(self.task.n),
+            "vectorized": bool(self.task.vectorized),
+            "shuffle": bool(self.shuffle),
             "minimise": self.sign < 0,
             "algorithm": self.algorithm.name,
             "model": type(self.algorithm.model).__name__,
@@ -552,6 +552,8 @@ def _plain(value: Any) -> Json:
     """Give a setting as JSON has it; NumPy's numbers are Python's."""
     if value is None or isinstance(value, bool | str):
         return value
+    if isinstance(value, np.bool_):
+        return bool(value)
     if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real) else str(value)
@@ -564,15 +566,21 @@ def _restored(
     algorithm: str | Algorithm | Model | None,
 ) -> _Setup:
     """Make the parts of a run again from what a checkpoint says of it."""
-    spec = kept.text("spec") if kept.given("spec") else None
+    name, spec = kept.text("objective"), kept.text("spec") if kept.given("spec") else None
     if objective is None and spec is None:
-        name = kept.text("objective")
         raise ValueError(
             f"expected the objective again, because a checkpoint holds no code: daedal.resume({path!r}, f), or daedal "
-            f"resume {path} PROBLEM; it was {name}"
+            f"resume {path} PROBLEM; it was {name!r}"
         )
+    if objective is None and (file := problem_file(str(spec))[1]) is not None and not os.path.isfile(file):
+        raise ValueError(f"expected the file of the problem {spec!r} that the run was on, found none; name it again")
     seed = kept.whole("seed")
     chosen = find_algorithm(algorithm) if algorithm is not None else find_algorithm_again(kept)
+    if type(chosen.model).__name__ != kept.text("model"):
+        raise ValueError(
+            f"expected the algorithm of the run, {kept.text('algorithm')!r} with a model {kept.text('model')!r}, got "
+            f"{chosen.name} with {type(chosen.model).__name__}; give it as algorithm=..."
+        )
     task = make_task(
         objective if objective is not None else str(spec),
         kept.whole("n"),
@@ -580,35 +588,76 @@ def _restored(
         vectorized=kept.truth("vectorized"),
         shuffle=kept.truth("shuffle"),
     )
-    if (spec is None) != (task.spec is None):
-        raise ValueError(f"expected the objective of the run, {kept.text('objective')}, got {task.name}")
+    if _essence(spec) != _essence(task.spec):
+        raise ValueError(f"expected the objective of the run, {name!r}, got {task.name!r}")
     return _Setup(
         task=task,
         sign=-1 if kept.truth("minimise") else 1,
         algorithm=chosen,
         popsize=kept.whole("popsize"),
         seed=seed,
-        limits=Limits(**_known_fields(kept.inner("limits").fields, Limits)),
-        means=Means(**_known_fields(kept.inner("means").fields, Means)),
+        limits=_limits_again(kept.inner("limits")),
+        means=_means_again(kept.inner("means"), most_workers=kept.whole("popsize")),
         shuffle=kept.truth("shuffle"),
     )
+
+
+def _essence(spec: str | None) -> str | None:
+    """Say which problem a text names; a file may have been moved since."""
+    if spec is None:
+        return None
+    kind, file = problem_file(spec)
+    return canonical_problem(spec) if file is None else kind
+
+
+def _limits_again(kept: State) -> Limits:
+    _check_names(kept, Limits)
+    return Limits(
+        max_evaluations=kept.whole("max_evaluations") if kept.given("max_evaluations") else None,
+        max_generations=kept.whole("max_generations") if kept.given("max_generations") else None,
+        patience=kept.whole("patience") if kept.given("patience") else None,
+        target=kept.number("target") if kept.given("target") else None,
+        max_seconds=kept.number("max_seconds") if kept.given("max_seconds") else None,
+    )
+
+
+def _means_again(kept: State, *, most_workers: int) -> Means:
+    """Make the means again; more workers than rows are of no use, and might be too many for this machine."""
+    _check_names(kept, Means)
+    means = Means(
+        workers=min(kept.whole("workers"), most_workers),
+        on_error=kept.text("on_error"),
+        timeout=kept.number("timeout") if kept.given("timeout") else None,
+        deduplicate=kept.truth("deduplicate"),
+        cache=kept.text("cache") if kept.given("cache") else None,
+        name=kept.text("name") if kept.given("name") else None,
+        version=kept.text("version"),
+    )
+    if means.cache is not None and not os.path.isfile(means.cache):  # no file is made where a checkpoint says
+        raise ValueError(
+            f"expected the cache of the run at {means.cache!r}, found none; put it there (or an empty file)"
+        )
+    return means
 
 
 def find_algorithm_again(kept: State) -> Algorithm:
     """Give the algorithm that a checkpoint names, with its settings."""
     settings = kept.inner("settings").fields
-    for name, value in settings.items():
-        if isinstance(value, list | dict):
-            raise ContainerError(f"expected the setting {name} in the checkpoint to be one value, got {value!r}")
-    return restored_algorithm(kept.text("algorithm"), kept.text("model"), settings)
+    algorithm, model = kept.text("algorithm"), kept.text("model")
+    for name, value in {"algorithm": algorithm, "model": model, **settings}.items():
+        if isinstance(value, list | dict) or not str(value).isprintable():
+            raise ContainerError(f"expected the setting {name!r} in the checkpoint to be one value, got {value!r}")
+    try:
+        return restored_algorithm(algorithm, model, settings)
+    except OverflowError as error:  # a whole number of more than 300 digits
+        raise ContainerError(f"expected settings in the checkpoint that a run can have: {error}") from error
 
 
-def _known_fields(fields: Mapping[str, Json], of: type[Any]) -> dict[str, Any]:
+def _check_names(kept: State, of: type[Any]) -> None:
     known = {field.name for field in dataclasses.fields(of)} - {"executor"}
-    odd = [name for name in fields if name not in known]
+    odd = [name for name in kept.fields if name not in known]
     if odd:
         raise ContainerError(f"expected fields of {of.__name__} in the checkpoint, got {odd[0]!r}")
-    return dict(fields)
 
 
 def _restore(run: Run, state: State) -> None:

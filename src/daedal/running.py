@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from daedal import cache
+from daedal.bits import to_text
 from daedal.checkpoint import Keeper, history_of, history_state, joined, taken
 from daedal.container import Json
 from daedal.eda import EDA
@@ -99,11 +100,19 @@ class Run:
 
     def restore(self, state: State) -> None:
         """Go on where a run stood."""
-        own = taken(state, "run")
-        self._seconds_before, self._cpu_before = own.number("seconds"), own.number("cpu_seconds")
-        self.optimizer.restore(taken(state, "optimizer"))
-        self.evaluator.restore(taken(state, "evaluator"), self.optimizer.n)
+        own, optimizer, evaluator = (taken(state, name) for name in ("run", "optimizer", "evaluator"))
+        self._seconds_before, self._cpu_before = own.seconds("seconds"), own.seconds("cpu_seconds")
+        self.optimizer.restore(optimizer)
+        self.evaluator.restore(evaluator, self.optimizer.n)
         self.history = history_of(taken(state, "history"))
+        generations, evaluations = optimizer.whole("generation"), optimizer.whole("evaluations")
+        answered = sum(evaluator.whole(name) for name in ("carried_out", "cached", "failed"))
+        recorded = self.history[-1].evaluations if self.history else 0
+        if len(self.history) != generations or not evaluations == answered == recorded:
+            raise ValueError(
+                f"expected the records of {generations} generations and {evaluations} evaluations, got "
+                f"{len(self.history)} records of {recorded} evaluations, and {answered} answers"
+            )
 
     def go(self, *, progress: str | None = None, goal: float | None = None) -> Ending:
         """Run to the end; progress is the title of what is shown on the way, if anything."""
@@ -131,8 +140,11 @@ class Run:
             if self.optimizer.best is None and self.evaluator.best is None:
                 raise  # nothing was evaluated yet
             self.stop = StopReason.INTERRUPTED
-        except ObjectiveError:
-            self._keep()
+        except ObjectiveError as error:
+            try:
+                self._keep()
+            except OSError as lost:  # both have to be known
+                raise ObjectiveError(f"{error}; besides, {lost}") from error
             raise
         self._keep()
 
@@ -165,8 +177,18 @@ class Run:
             self._keep()
 
     def _keep(self) -> None:
-        if self.keeper is not None:
+        if self.keeper is None:
+            return
+        try:
             self.keeper.keep(self.state())
+        except OSError as error:
+            if self.optimizer.best is None and self.evaluator.best is None:
+                raise
+            best, _ = self._best()
+            x = best.x if self.evaluator.order is None else best.x[self.evaluator.order]
+            told = type(error)(f"{error}; the best so far has fitness {self.sign * best.fitness:g}: {to_text(x)}")
+            told.errno = error.errno
+            raise told from error
 
     def _ending(self) -> Ending:
         assert self.stop is not None

@@ -24,7 +24,7 @@ _CHUNK_SECONDS = 0.1
 _OVERHEADS_A_CHUNK = 4  # what a chunk takes at least, measured in what sending one takes
 
 _TICK_SECONDS = 0.25  # between two looks at deadlines
-_TRIES_ALONE = 2  # of a row whose process was killed: once may be chance
+_TRIES_ALONE = 2  # of a row whose process was killed: once may be chance, or the fault of another row beside it
 
 
 class Crew(Protocol):
@@ -137,13 +137,19 @@ class _Batch:
     rows: Bits
     next: int = 0  # the first row that was not sent yet
     alone: deque[int] = field(default_factory=deque)  # rows to be sent by themselves
+    suspects: deque[int] = field(default_factory=deque)  # the same, when nothing else is under way
     deaths: dict[int, int] = field(default_factory=dict)
     sent: dict[int, _Chunk] = field(default_factory=dict)
 
     @property
-    def left(self) -> int:
-        """Rows that wait to be sent."""
-        return len(self.rows) - self.next + len(self.alone)
+    def is_done(self) -> bool:
+        """Whether all rows are answered."""
+        return not (self.sent or self.alone or self.suspects or self.next < len(self.rows))
+
+    @property
+    def can_send(self) -> bool:
+        """Whether a row waits that can be sent now."""
+        return bool(self.alone or self.next < len(self.rows) or (self.suspects and not self.sent))
 
 
 class Spread:
@@ -178,17 +184,21 @@ class Spread:
     def answers(self, rows: Bits, *, first_failure_only: bool = False) -> Iterator[tuple[NDArray[np.intp], Answers]]:
         """Evaluate rows; give indices and answers as they come, and none now and then, so that clocks can be read."""
         batch = _Batch(rows)
-        while batch.left or batch.sent:
-            while self.crew.idle and batch.left:
+        while not batch.is_done:
+            while self.crew.idle and batch.can_send:
                 self._send(batch, first_failure_only)
-            for news in self.crew.wait(_TICK_SECONDS):
+            arrived = self.crew.wait(_TICK_SECONDS)
+            now = time.monotonic()  # before whoever takes the answers takes time: rows answered meanwhile are not late
+            for news in arrived:
                 yield from self._take(batch, news)
-            yield from self._give_up(batch)
+            yield from self._give_up(batch, now)
             yield np.empty(0, dtype=np.intp), Answers(np.empty(0))
 
     def _send(self, batch: _Batch, first_failure_only: bool) -> None:
         if batch.alone:
             indices = np.array([batch.alone.popleft()])
+        elif batch.next == len(batch.rows):
+            indices = np.array([batch.suspects.popleft()])
         else:
             size = self._chunk_size(len(batch.rows) - batch.next)
             indices = np.arange(batch.next, batch.next + size)
@@ -259,15 +269,18 @@ class Spread:
             if batch.deaths.get(index, 0) >= (1 if by_itself else _TRIES_ALONE):
                 error = f"the worker process ended ({_ending(how)}) with the row {to_text(batch.rows[index])}"
                 yield np.array([index]), Answers(np.array([np.nan]), {0: error})
+            elif index in batch.deaths:
+                batch.suspects.append(index)
             else:
                 batch.alone.append(index)
 
-    def _give_up(self, batch: _Batch) -> Iterator[tuple[NDArray[np.intp], Answers]]:
+    def _give_up(self, batch: _Batch, now: float) -> Iterator[tuple[NDArray[np.intp], Answers]]:
         """End workers whose row takes too long: the row has failed, those behind it are sent again."""
-        now = time.monotonic()
         for ticket, chunk in list(batch.sent.items()):
             if self.timeout is None or chunk.began is None or now < chunk.began + self.timeout:
                 continue
+            if chunk.answered == len(chunk.indices):
+                continue  # all that is missing is the word that it is done
             self.crew.stop(ticket)
             del batch.sent[ticket]
             index = int(chunk.indices[chunk.answered])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,42 +35,52 @@ class State:
         """Give a whole number of at least 0."""
         value = self.fields.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise _odd(name, "a whole number", value)
+            raise _odd(name, "a whole number", _shown(value))
         return value
 
     def number(self, name: str) -> float:
         """Give a number, which may be infinite."""
         value = self.fields.get(name)
         if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
-            raise _odd(name, "a number", value)
-        return float(value)
+            raise _odd(name, "a number", _shown(value))
+        try:
+            return float(value)
+        except OverflowError:  # a whole number of more than 300 digits
+            raise _odd(name, "a number that a float can hold", _shown(value)) from None
+
+    def seconds(self, name: str) -> float:
+        """Give a finite number of at least 0."""
+        value = self.number(name)
+        if not 0 <= value < math.inf:
+            raise _odd(name, "a time in seconds", _shown(value))
+        return value
 
     def truth(self, name: str) -> bool:
         """Give true or false."""
         value = self.fields.get(name)
         if not isinstance(value, bool):
-            raise _odd(name, "true or false", value)
+            raise _odd(name, "true or false", _shown(value))
         return value
 
     def text(self, name: str) -> str:
         """Give a text."""
         value = self.fields.get(name)
         if not isinstance(value, str):
-            raise _odd(name, "text", value)
+            raise _odd(name, "text", _shown(value))
         return value
 
     def inner(self, name: str) -> State:
         """Give what is inside a field."""
         value = self.fields.get(name)
         if not isinstance(value, dict):
-            raise _odd(name, "several values", value)
+            raise _odd(name, "several values", _shown(value))
         return State(arrays=self.arrays, fields=value)
 
     def listed(self, name: str) -> list[Json]:
         """Give a list."""
         value = self.fields.get(name)
         if not isinstance(value, list):
-            raise _odd(name, "a list", value)
+            raise _odd(name, "a list", _shown(value))
         return value
 
     def given(self, name: str) -> bool:
@@ -76,10 +88,17 @@ class State:
         return self.fields.get(name) is not None
 
     def bits(self, name: str, n: int) -> Bits:
-        """Give rows, shape (rows, n), or one row, shape (n,), of 0 and 1."""
+        """Give rows of 0 and 1, shape (rows, n)."""
         array = self._array(name, np.uint8)
-        if array.ndim not in (1, 2) or array.shape[-1] != n or array.max(initial=0) > 1:
+        if array.ndim != 2 or array.shape[1] != n or array.max(initial=0) > 1:
             raise _odd(name, f"rows of {n} bits", f"shape={array.shape}")
+        return array
+
+    def row(self, name: str, n: int) -> Bits:
+        """Give one row of 0 and 1, shape (n,)."""
+        array = self._array(name, np.uint8)
+        if array.shape != (n,) or array.max(initial=0) > 1:
+            raise _odd(name, f"a row of {n} bits", f"shape={array.shape}")
         return array
 
     def numbers(self, name: str, *, like: str) -> Fitness:
@@ -100,8 +119,12 @@ class State:
         return array
 
 
-def _odd(name: str, expected: str, came: object) -> ContainerError:
-    shown = str(came)
+def _shown(value: Json) -> str:
+    """Write what came in one short line, whatever it is."""
+    return reprlib.repr(value)[:60]
+
+
+def _odd(name: str, expected: str, came: str) -> ContainerError:
     return ContainerError(
-        f"expected {name} in the checkpoint to be {expected}, got {shown[:60]}; it was not made by a run of daedal"
+        f"expected {name} in the checkpoint to be {expected}, got {came}; it was not made by a run of daedal"
     )

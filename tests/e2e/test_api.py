@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -39,7 +40,7 @@ def same(one: Result, other: Result) -> None:
     assert np.array_equal(one.x, other.x)
     assert timeless(one.history) == timeless(other.history)
     for item in dataclasses.fields(Result):
-        if item.name not in ("x", "history", "cpu_seconds", "cpu_seconds_to_best"):
+        if item.name not in ("x", "history", "seconds", "cpu_seconds", "cpu_seconds_to_best"):
             assert getattr(one, item.name) == getattr(other, item.name), item.name
 
 
@@ -162,7 +163,11 @@ def test_a_result_adds_up() -> None:
     assert result.cpu_seconds_to_best == found.cpu_seconds
     times = [record.cpu_seconds for record in result.history]
     assert times == sorted(times)
-    assert result.cpu_seconds == times[-1] > 0
+    assert result.cpu_seconds >= times[-1] > 0
+    assert 0 < result.cpu_seconds_to_best <= result.cpu_seconds
+    assert result.seconds > 0
+    assert result.evaluations == result.carried_out + result.cached + result.failed
+    assert (result.failed, result.failures) == (0, ())
     assert {"epochs", "error"} <= set(result.history[1].info)
     assert (result.algorithm, result.popsize, result.seed) == ("dae", 100, 2)
     assert result.settings == daedal.algorithms()["dae"].settings()
@@ -361,20 +366,25 @@ def test_an_interrupt_from_the_callback_gives_the_best_so_far() -> None:
 
 
 def test_an_interrupt_inside_tell_gives_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C may come at any moment, also when the best is known and the generation not yet recorded."""
+    """Ctrl-C may come at any moment, also when the best is known and the generation not yet recorded: it is then."""
     calls = 0
 
     def interrupted(fitness: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         nonlocal calls
         calls += 1
         if calls == 3:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return tournament(fitness, rng)
 
-    monkeypatch.setitem(SELECTIONS, "tournament", interrupted)
-    result = daedal.maximize(interrupting(99), n=30, **QUICK)
-    assert result.stop is StopReason.INTERRUPTED
-    assert result.evaluations_to_best <= result.evaluations
+    whole = daedal.maximize(interrupting(99), n=30, max_generations=2, **QUICK)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where it is ignored, it has to be heard
+    try:
+        monkeypatch.setitem(SELECTIONS, "tournament", interrupted)
+        result = daedal.maximize(interrupting(99), n=30, **QUICK)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert calls == 3
+    same(dataclasses.replace(whole, stop=StopReason.INTERRUPTED), result)
 
 
 # Progress
@@ -415,7 +425,10 @@ def test_a_function_of_one_row_taken_for_one_of_a_batch_gets_the_hint() -> None:
 @pytest.mark.parametrize(
     ("objective", "says"),
     [
-        (lambda x: np.full(len(x), np.nan), "expected finite numbers from the objective, got nan for 40 of 40 rows"),
+        (
+            lambda x: np.full(len(x), np.nan),
+            r"expected finite numbers from the objective, got nan for the row [01]{12}; .* \(40 of 40 rows failed",
+        ),
         (lambda x: ones(x)[1:], r"expected one number a row, shape \(40,\), from the objective, got shape=\(39,\)"),
         (lambda x: ["a"] * len(x), "expected numbers from the objective, got list"),
         (lambda x: None, "expected numbers from the objective, got None"),
@@ -423,7 +436,7 @@ def test_a_function_of_one_row_taken_for_one_of_a_batch_gets_the_hint() -> None:
 )
 def test_what_an_objective_may_not_return(objective: Callable[[Any], Any], says: str) -> None:
     with pytest.raises(daedal.ObjectiveError, match=says):
-        daedal.maximize(objective, n=5, **QUICK)
+        daedal.maximize(objective, n=12, **QUICK)  # whose first 40 rows are all different
 
 
 @pytest.mark.parametrize(

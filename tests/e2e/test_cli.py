@@ -19,7 +19,7 @@ import pytest
 
 import daedal
 from daedal.bits import from_text, to_text
-from daedal.objectives import load_objective
+from daedal.objectives import read_objective
 from daedal.problems import NK, Trap, read_nk, write_nk
 
 FIELDS = [
@@ -35,7 +35,12 @@ FIELDS = [
     "stop",
     "evaluations",
     "evaluations_to_best",
+    "carried_out",
+    "cached",
+    "failed",
+    "failures",
     "generations",
+    "seconds",
     "cpu_seconds",
     "version",
 ]
@@ -113,7 +118,9 @@ def same(report: dict[str, Any], result: daedal.Result) -> None:
     assert report["settings"] == result.settings
     for name in ("algorithm", "popsize", "seed", "fitness", "optimum", "success", "evaluations", "evaluations_to_best"):
         assert report[name] == getattr(result, name), name
-    assert report["generations"] == result.generations
+    for name in ("carried_out", "cached", "failed", "generations"):
+        assert report[name] == getattr(result, name), name
+    assert report["failures"] == [{"x": failure.x, "error": failure.error} for failure in result.failures]
     assert report["version"] == daedal.__version__
 
 
@@ -143,6 +150,7 @@ def test_json_has_exactly_the_promised_fields() -> None:
     assert re.fullmatch("[01]{20}", report["x"])
     assert Trap(k=4, n=20).evaluate(from_text(report["x"])[None])[0] == report["fitness"]
     assert report["cpu_seconds"] > 0
+    assert report["seconds"] > 0
     assert "\x1b" not in done.stdout + done.stderr
     same(report, daedal.maximize("trap:k=4,n=20", popsize=100, seed=3, max_generations=3))
 
@@ -226,7 +234,7 @@ def test_a_file_may_have_the_name_of_a_module(tmp_path: Path) -> None:
 
 # Bad input
 
-SOLVE_MINE = ("--n", "5", "--algorithm", "umda", "--popsize", "20")
+SOLVE_MINE = ("--n", "12", "--algorithm", "umda", "--popsize", "20", "--seed", "1")
 
 BAD: list[tuple[tuple[str, ...], str]] = [
     (("solve", "tarp:n=50"), "unknown problem 'tarp', did you mean 'trap'? Known: "),
@@ -250,11 +258,19 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("solve", "onemax:n=10", "--popsize", "1"), "expected popsize to be a whole number of at least 2, got popsize=1"),
     (("solve", "onemax:n=10", "--popsize", "-5"), "got popsize=-5"),
     (("solve", "onemax:n=1000", "--popsize", "1000000000"), "TiB of memory, and this machine has "),
-    (("solve", "MINE:raises", *SOLVE_MINE), "the objective raised RuntimeError: the simulator is down for a batch"),
-    (("solve", "MINE:nan", *SOLVE_MINE), "expected finite numbers from the objective, got nan for 20 of 20 rows"),
+    (
+        ("solve", "MINE:raises", *SOLVE_MINE),
+        "the objective raised RuntimeError: the simulator is down for the row 001011001000; it is called with an array "
+        "of 0/1 rows, here of shape (1, 12) (",
+    ),
+    (
+        ("solve", "MINE:nan", *SOLVE_MINE),
+        "expected finite numbers from the objective, got nan for the row 001011001000; use -inf for what is infeasible "
+        "(20 of 20 rows failed so far)",
+    ),
     (
         ("solve", "MINE:too_few", *SOLVE_MINE),
-        "expected one number a row, shape (20,), from the objective, got shape=",
+        "expected one number a row, shape (20,), from the objective, got shape=(19,); ",
     ),
     (("solve", "MINE:strings", *SOLVE_MINE), "expected numbers from the objective, got list ['good', "),
     (("solve", "MINE:ones"), "expected --n, the number of variables, for a function in a Python file"),
@@ -290,7 +306,7 @@ def test_bad_input_ends_with_one_line_and_code_2(words: tuple[str, ...], says: s
 )
 def test_a_file_without_the_function_is_refused(spec: str, says: str, files: Path) -> None:
     with pytest.raises(ValueError, match=says):
-        load_objective(f"{files}/{spec}", n=5)
+        read_objective(f"{files}/{spec}", n=5)
 
 
 # Ctrl-C

@@ -322,7 +322,11 @@ BAD = [
     (("tarp:n=50", "-a", "umda"), "unknown problem 'tarp', did you mean 'trap'? Known: "),
     (("MINE:ones", "-a", "umda"), "expected --n, the number of variables"),
     (("MINE:absent", "--n", "5", "-a", "umda"), "expected a function 'absent' in "),
-    (("MINE:raises", "--n", "5", "-a", "umda"), "the objective raised RuntimeError: the simulator is down for a batch"),
+    (
+        ("MINE:raises", "--n", "5", "-a", "umda"),
+        "the objective raised RuntimeError: the simulator is down for the row 10011; it is called with an array of 0/1 "
+        "rows, here of shape (1, 5) (",
+    ),
 ]
 
 
@@ -338,7 +342,8 @@ def test_bad_input_ends_with_one_line_and_code_2(words: tuple[str, ...], says: s
 def test_an_objective_that_raises_in_a_worker(mine: Path) -> None:
     started = time.monotonic()
     done = daedal_cli(f"{mine}:raises", "--n", 10, "-a", "umda", "--popsize", 30, "--runs", 4, "--workers", 2, "--json")
-    check_one_line(done, "the objective raised RuntimeError: the simulator is down for a batch of shape (30, 10)")
+    check_one_line(done, "the objective raised RuntimeError: the simulator is down for the row ")
+    assert ", here of shape (1, 10) (for a function of one row" in done.stderr
     assert time.monotonic() - started < 80  # nobody waited for the other worker
     check_no_orphans(mine.parent, 2)
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -121,11 +122,26 @@ def test_an_optimum_that_is_not_that_of_the_tables_is_refused(tmp_path: Path) ->
 
 def test_kernels_are_loaded_before_the_clock_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    monkeypatch.setattr(UMDA, "prepare", lambda model: calls.append("prepare"))
-    monkeypatch.setattr("daedal.optimize.time.process_time", lambda: calls.append("clock") or 0.0)
-    daedal.maximize(lambda x: x.sum(axis=1), n=5, algorithm="umda", popsize=10, seed=1)
-    assert calls[0] == "prepare"
-    assert "clock" in calls
+    now = 0.0
+
+    def prepare(what: str) -> None:
+        nonlocal now
+        now += 1000.0  # a slow compiler
+        calls.append(what)
+
+    def objective(x: np.ndarray) -> np.ndarray:
+        nonlocal now
+        now += 1.0
+        calls.append("evaluate")
+        return x.sum(axis=1)
+
+    monkeypatch.setattr(UMDA, "prepare", lambda model: prepare("model"))
+    monkeypatch.setattr("daedal.cache.prepare", lambda: prepare("cache"))
+    clock = SimpleNamespace(monotonic=lambda: now, process_time=lambda: now)
+    monkeypatch.setattr("daedal.running.time", clock)
+    result = daedal.maximize(objective, n=5, algorithm="umda", popsize=10, seed=1, max_generations=0)
+    assert calls == ["model", "cache", "evaluate"]
+    assert (result.seconds, result.cpu_seconds) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("name", sorted(daedal.algorithms()))
@@ -133,7 +149,8 @@ def test_preparing_compiles_all_that_a_run_needs(name: str) -> None:
     """In a new process nothing is left to load once the model is prepared: a run adds no machine code."""
     program = (
         "import daedal; from daedal.presets import find_algorithm; from numba.core.dispatcher import Dispatcher; "
-        "import gc; model = find_algorithm('" + name + "').model; model.prepare(); "
+        "import gc; from daedal import cache; "
+        "model = find_algorithm('" + name + "').model; model.prepare(); cache.prepare(); "
         "loaded = lambda: sum(len(d.signatures) for d in gc.get_objects() if isinstance(d, Dispatcher) "
         "and d.py_func.__module__.startswith('daedal.kernels') and 'landscapes' not in d.py_func.__module__ "
         "and 'replacement' not in d.py_func.__module__); before = loaded(); "

@@ -47,7 +47,7 @@ def job(objective: str | Problem, algorithm: str = "umda", *, seed: int = 0, **r
 def timeless(result: Result) -> dict[str, object]:
     """Everything that a result has to tell, but for the clock."""
     told = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-    del told["cpu_seconds"], told["cpu_seconds_to_best"]
+    del told["seconds"], told["cpu_seconds"], told["cpu_seconds_to_best"]
     told["x"] = result.x.tolist()
     told["history"] = [dataclasses.replace(record, cpu_seconds=0.0) for record in result.history]
     return told

@@ -18,11 +18,12 @@ X = np.array([[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 0]], dtype=np.uint8)
 ONES = [2.0, 3.0, 0.0, 1.0]
 
 
-def fails(objective: Callable[[Any], Any], says: str, **how: Any) -> ObjectiveError:
+def fails(objective: Callable[[Any], Any], says: str, evaluated: int = 0, **how: Any) -> ObjectiveError:
+    """An evaluation of X fails and says so, with so many rows evaluated before."""
     evaluate = Evaluator(objective, **how)
     with pytest.raises(ObjectiveError, match=says) as caught:
         evaluate(X)
-    assert evaluate.evaluations == 0
+    assert evaluate.evaluations == evaluate.carried_out == evaluated
     assert "\n" not in str(caught.value)
     return caught.value
 
@@ -118,7 +119,7 @@ def test_what_the_objective_raises_is_chained(vectorized: bool) -> None:
     def broken(x: np.ndarray) -> None:
         raise own
 
-    where = r"for a batch of shape \(4, 3\)" if vectorized else "for the row 101"
+    where = r"for the row 101; .*, here of shape \(1, 3\) \(for a function" if vectorized else "for the row 101$"
     error = fails(broken, f"the objective raised ZeroDivisionError: by zero {where}", vectorized=vectorized)
     assert error.__cause__ is own
     assert isinstance(error, ValueError)
@@ -128,7 +129,7 @@ def test_an_exception_without_words_is_named() -> None:
     def broken(x: np.ndarray) -> None:
         raise KeyError
 
-    fails(broken, "the objective raised KeyError for a batch")
+    fails(broken, "the objective raised KeyError for the row 101")
 
 
 def test_an_interrupt_passes() -> None:
@@ -198,16 +199,18 @@ def test_nan_is_refused_with_the_row_it_came_for(vectorized: bool) -> None:
         ones = np.asarray(x.sum(axis=-1), dtype=float)
         return np.where(ones <= 1, np.nan, ones)
 
-    says = "expected finite numbers from the objective, got nan for 2 of 4 rows, the first being 000; use -inf for what"
-    fails(f, says, vectorized=vectorized)
+    so_far = r" \(2 of 4 rows failed so far\)" if vectorized else ""  # one by one, the first is the last
+    says = "expected finite numbers from the objective, got nan for the row 000; use -inf for what is infeasible"
+    fails(f, f"{says}{so_far}$", vectorized=vectorized, evaluated=2)
 
 
 def test_infinity_is_refused_on_the_good_side_only() -> None:
     def f(value: float) -> Callable[[np.ndarray], Any]:
         return lambda x: np.where(x[:, 0] == 1, value, 0.0)
 
-    fails(f(np.inf), "got inf for 2 of 4 rows, the first being 101; use -inf for")
-    fails(f(-np.inf), "got -inf for 2 of 4 rows, the first being 101; use inf for", sign=-1)
+    so_far = r"what is infeasible \(2 of 4 rows failed so far\)$"
+    fails(f(np.inf), f"got inf for the row 101; use -inf for {so_far}", evaluated=2)
+    fails(f(-np.inf), f"got -inf for the row 101; use inf for {so_far}", evaluated=2, sign=-1)
     assert Evaluator(f(-np.inf))(X).tolist() == [-np.inf, -np.inf, 0.0, 0.0]
     assert Evaluator(f(np.inf), sign=-1)(X).tolist() == [-np.inf, -np.inf, 0.0, 0.0]
 

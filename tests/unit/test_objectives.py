@@ -151,7 +151,12 @@ def test_a_file_that_is_loaded_again_does_not_lengthen_the_path(score: Path) -> 
     ("text", "spec", "n", "says"),
     [
         (SCORE, "score.py", 3, r"expected the function to maximise behind the file, as in .*score.py:f"),
-        (SCORE, "score.py:f", None, r"n, the number of variables, for a function in a Python file, got .*alone"),
+        (
+            SCORE,
+            "score.py:f",
+            None,
+            r"--n, the number of variables, for a function in a Python file, got .*alone",
+        ),
         (SCORE, "score.py:h", 3, r"expected a function 'h' in .*score.py, but it is not there"),
         (SCORE, "score.py:number", 3, r"expected a function 'number' in .*score.py, but it is not a function"),
         (SCORE, "gone.py:f", 3, r"expected a Python file at .*gone.py, found none"),
