@@ -9,7 +9,6 @@ counted, because it is once a run. The Dask part needs the extra dask.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 

@@ -220,7 +220,8 @@ class EDA:
         if not fits:
             raise ValueError(
                 f"expected what a run of popsize={self.popsize} has after {self._generation} generations, got a "
-                f"population of {rows}, {parents} parents, {self._evaluations} evaluations and best={best}"
+                f"population of {rows}, {parents} parents, {self._evaluations} evaluations and a best solution of "
+                f"generation {None if best is None else best.generation}"
             )
 
     @cached_property

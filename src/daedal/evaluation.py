@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from daedal.bits import Bits, Fitness, to_text
 from daedal.cache import MemoryCache, distinct
-from daedal.calling import Answers, Caller, Objective, ObjectiveError
+from daedal.calling import Answers, Caller, Objective, ObjectiveError, ObjectiveMisuse
 from daedal.container import Json
 from daedal.executors import ExecutorCrew
 from daedal.external import Program
@@ -108,20 +109,32 @@ class _Here:
             return
         start = 0
         while start < len(rows):
-            answers, stop = self._for_a_while(rows, start, first_failure_only)
+            answers, stop, ending = self._for_a_while(rows, start, first_failure_only)
             yield everything[start:stop], answers
+            if ending is not None:
+                raise ending
             start = stop
 
-    def _for_a_while(self, rows: Bits, start: int, first_failure_only: bool) -> tuple[Answers, int]:
-        """Evaluate rows from start on, until it is time to note them down."""
+    def _for_a_while(
+        self, rows: Bits, start: int, first_failure_only: bool
+    ) -> tuple[Answers, int, BaseException | None]:
+        """Evaluate rows from start on, until it is time to note them down, or the run is broken off."""
         answers = Answers(np.full(len(rows) - start, np.nan))
         until = time.monotonic() + _SECONDS_BETWEEN_NOTES
-        for stop in range(start + 1, len(rows) + 1):
-            self.caller.one(rows[start:], stop - start - 1, answers)
-            if time.monotonic() > until or (first_failure_only and answers.errors):
+        stop, ending = start, None
+        while (
+            stop < len(rows)
+            and (stop == start or time.monotonic() <= until)
+            and not (first_failure_only and answers.errors)
+        ):
+            try:
+                self.caller.one(rows[start:], stop - start, answers)
+            except (KeyboardInterrupt, ObjectiveMisuse) as error:  # what came before it is not lost
+                ending = error
                 break
+            stop += 1
         answers.values = answers.values[: stop - start]
-        return answers, stop
+        return answers, stop, ending
 
     def close(self) -> None:
         if isinstance(self.caller.objective, Program):  # it may be kept running
@@ -212,7 +225,7 @@ class Evaluator:
         self._partial: list[tuple[Bits, Fitness]] = []  # answers for a batch that is not complete
         self._failing: list[tuple[Bits, Fitness, list[Failure]]] = []
         self._known_before = 0
-        self._resumed: MemoryCache | None = None  # the same, of the run that this one goes on with
+        self._resumed: list[tuple[Bits, Fitness]] = []  # the same, of the run that this one goes on with
         self._engine: _Engine | None = None
 
     def __enter__(self) -> Evaluator:
@@ -226,7 +239,7 @@ class Evaluator:
     @property
     def carried_out(self) -> int:
         """Rows that the objective gave a value for, also in a batch that is not complete."""
-        return self._carried_out + sum(len(values) for _, values in self._partial)
+        return self._carried_out + sum(len(values) for _, values in self._resumed + self._partial)
 
     @property
     def evaluations(self) -> int:
@@ -281,9 +294,9 @@ class Evaluator:
         """Give what was counted and is known, as of the last whole batch, and the answers that came since."""
         memory = {} if self._memory is None else self._memory.state()
         arrays: dict[str, NDArray[Any]] = {f"memory/{name}": array for name, array in memory.items()}
-        if self._partial:
-            arrays["partial"] = np.concatenate([rows for rows, _ in self._partial])
-            arrays["partial_values"] = np.concatenate([values for _, values in self._partial])
+        if came := self._resumed + self._partial:
+            arrays["partial"] = np.concatenate([rows for rows, _ in came])
+            arrays["partial_values"] = np.concatenate([values for _, values in came])
         failures: list[Json] = [[failure.x, failure.error] for failure in self.failures]
         counts: dict[str, Json] = {"carried_out": self._carried_out, "cached": self.cached, "failed": self.failed}
         return State(arrays=arrays, fields={**counts, "failures": failures})
@@ -298,8 +311,9 @@ class Evaluator:
         }
         self._memory = MemoryCache.from_state(n, memory) if memory else None
         if "partial" in state.arrays:
-            self._resumed = MemoryCache(n)
-            self._resumed.add(state.bits("partial", n), state.numbers("partial_values", like="partial"))
+            rows, values = state.bits("partial", n), state.numbers("partial_values", like="partial")
+            self._resumed = [(rows, values)]
+            self._note_best(rows, self.caller.sign * values)
 
     def _remembered(self, n: int) -> MemoryCache:
         if self._memory is None:
@@ -313,6 +327,8 @@ class Evaluator:
         values, known = self._remembered(x.shape[1]).find(x)
         if self.cache is not None and not known.all():
             elsewhere, found = self.cache.find(self._own(x[~known]))
+            for rows, _ in self._resumed:  # these were carried out, by the run that this one goes on with
+                found &= ~_among(x[~known], rows)
             found &= elsewhere != self.caller.sign * np.inf  # infeasible to who has looked for the other side
             places = np.flatnonzero(~known)[found]
             values[places], known[places] = elsewhere[found], True
@@ -348,11 +364,17 @@ class Evaluator:
 
     def _answered_before(self, x: Bits) -> tuple[Fitness, NDArray[np.intp]]:
         """Give the values that came before the run was broken off, and the rows that are left."""
-        values = np.full(len(x), np.nan)
-        if self._resumed is not None:
-            found, known = self._resumed.find(x)
-            self._resumed = None
-            self._note(x, None, np.flatnonzero(known), found[known], values)
+        values, found = np.full(len(x), np.nan), np.full(len(x), np.nan)
+        if self._resumed:
+            came: dict[bytes, deque[float]] = {}  # without deduplication a row may have come more than once
+            for rows, numbers in self._resumed:
+                for row, number in zip(rows, numbers.tolist(), strict=True):
+                    came.setdefault(row.tobytes(), deque()).append(number)
+            for index, row in enumerate(x):
+                if waiting := came.get(row.tobytes()):
+                    found[index] = waiting.popleft()
+            self._resumed = []
+            self._note(x, None, np.arange(len(x)), found, values)
         return values, np.flatnonzero(np.isnan(values))
 
     def _answers(self, rows: Bits, *, first_failure_only: bool) -> Iterator[tuple[NDArray[np.intp], Answers]]:
@@ -416,3 +438,9 @@ class Evaluator:
         values[failed] = -self.caller.sign * math.inf
         failures = [Failure(to_text(rows[index]), errors[int(index)]) for index in failed[:FAILURES_KEPT]]
         self._failing.append((x[failed], values[failed], failures))
+
+
+def _among(x: Bits, rows: Bits) -> NDArray[np.bool_]:
+    """Whether each row of x is one of some rows."""
+    known = {row.tobytes() for row in rows}
+    return np.array([row.tobytes() in known for row in x], dtype=np.bool_)

@@ -131,13 +131,15 @@ class Run:
 
     def _loop(self, table: LiveTable | None) -> None:
         try:
+            if self.optimizer.stop is None and self._is_time_up() and self._has_best():
+                raise OutOfTime  # it was up before this run went on
             while self.stop is None and self.optimizer.stop is None:
                 self._generation(table)
             self.stop = self.stop or self.optimizer.stop
         except OutOfTime:
             self.stop = StopReason.SECONDS
         except KeyboardInterrupt:
-            if self.optimizer.best is None and self.evaluator.best is None:
+            if not self._has_best():
                 raise  # nothing was evaluated yet
             self.stop = StopReason.INTERRUPTED
         except ObjectiveError as error:
@@ -166,10 +168,16 @@ class Run:
             table.update(record)
         if self.callback is not None and _is_true(self.callback(record)):
             self.stop = optimizer.stop or StopReason.CALLBACK
-        elif self.limits.max_seconds is not None and self.seconds >= self.limits.max_seconds:
+        elif self._is_time_up():
             self.stop = optimizer.stop or StopReason.SECONDS
         if self.keeper is not None and self.keeper.is_due(record.generation):
             self._keep()
+
+    def _is_time_up(self) -> bool:
+        return self.limits.max_seconds is not None and self.seconds >= self.limits.max_seconds
+
+    def _has_best(self) -> bool:
+        return self.optimizer.best is not None or self.evaluator.best is not None
 
     def _listen(self) -> None:
         """Keep what came in the middle of a generation."""
@@ -182,7 +190,7 @@ class Run:
         try:
             self.keeper.keep(self.state())
         except OSError as error:
-            if self.optimizer.best is None and self.evaluator.best is None:
+            if not self._has_best():
                 raise
             best, _ = self._best()
             x = best.x if self.evaluator.order is None else best.x[self.evaluator.order]

@@ -17,7 +17,7 @@ from daedal.calling import Caller, ObjectiveError, ObjectiveMisuse
 X = np.array([[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 0]], dtype=np.uint8)
 
 
-class Down(Exception):  # noqa: N818
+class DownError(Exception):
     """What a simulator raises."""
 
 
@@ -34,9 +34,9 @@ class Fussy:
         self.calls.append(rows)
         for row in rows:
             if row in self.refused:
-                raise Down(f"no {row}")
+                raise DownError(f"no {row}")
         if len(rows) > 1 and not self.batches:
-            raise Down("one at a time")
+            raise DownError("one at a time")
         return x.sum(axis=-1)
 
 
@@ -61,10 +61,10 @@ def test_a_batch_that_raises_is_tried_row_by_row() -> None:
     assert np.array_equal(answers.values, [2.0, np.nan, 0.0, np.nan], equal_nan=True)
     for index, row in ((1, "111"), (3, "010")):
         assert answers.errors[index] == (
-            f"the objective raised Down: no {row} for the row {row}; it is called with an array of 0/1 rows, here of "
-            "shape (1, 3) (for a function of one row, say vectorized=False, or --by-row)"
+            f"the objective raised DownError: no {row} for the row {row}; it is called with an array of 0/1 rows, here "
+            "of shape (1, 3) (for a function of one row, say vectorized=False, or --by-row)"
         )
-        assert isinstance(answers.causes[index], Down)
+        assert isinstance(answers.causes[index], DownError)
     assert set(answers.errors) == set(answers.causes) == {1, 3}
 
 
@@ -83,9 +83,11 @@ def test_a_batch_that_fails_as_a_batch_alone() -> None:
     answers = Caller(fussy).answers(X)
     assert answers.values.tolist() == [2.0, 3.0, 0.0, 1.0]
     assert answers.errors == {}
-    with pytest.raises(ObjectiveError, match=r"raised Down: one at a time for a batch of shape \(4, 3\)") as caught:
+    with pytest.raises(
+        ObjectiveError, match=r"raised DownError: one at a time for a batch of shape \(4, 3\)"
+    ) as caught:
         Caller(fussy).answers(X, first_failure_only=True)
-    assert isinstance(caught.value.__cause__, Down)
+    assert isinstance(caught.value.__cause__, DownError)
 
 
 def test_a_batch_of_one_row_is_called_once() -> None:
@@ -104,7 +106,7 @@ def test_a_function_of_one_row_is_called_row_by_row() -> None:
     fussy = Fussy("111")
     answers = Caller(fussy, vectorized=False).answers(X)
     assert fussy.calls == [[row] for row in ROWS]
-    assert answers.errors == {1: "the objective raised Down: no 111 for the row 111"}
+    assert answers.errors == {1: "the objective raised DownError: no 111 for the row 111"}
     assert np.array_equal(answers.values, [2.0, np.nan, 0.0, 1.0], equal_nan=True)
 
 
@@ -139,7 +141,7 @@ def test_exactly_the_rows_that_fail_fail(
         number = int("".join(map(str, row)), 2)
         if number % modulus == 0:
             if raises:
-                raise Down
+                raise DownError
             return float("nan") if number % 2 else sign * np.inf
         return -sign * np.inf if number == 1 else number / 7
 

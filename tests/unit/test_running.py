@@ -25,8 +25,6 @@ from daedal.stopping import StopReason
 
 RUN: dict[str, Any] = {"n": 10, "algorithm": "umda", "popsize": 20, "seed": 3, "max_generations": 5}
 
-NOT_YET = "evaluation.py: see the report; the patch makes this pass"
-
 
 def score(row: Any) -> float:
     return float((row * np.arange(len(row))).sum() % 7)
@@ -197,7 +195,6 @@ def test_what_was_evaluated_is_not_evaluated_again(
     assert len(rest.calls) + len(rows.calls) == whole[1]
 
 
-@pytest.mark.xfail(reason=NOT_YET)
 def test_what_was_evaluated_a_moment_ago_is_not_evaluated_again_either(
     path: Path, whole: tuple[daedal.Result, int]
 ) -> None:
@@ -224,7 +221,6 @@ def test_broken_off_again_and_again(path: Path, whole: tuple[daedal.Result, int]
 
 
 @pytest.mark.usefixtures("each_row_noted")
-@pytest.mark.xfail(reason=NOT_YET)
 def test_broken_off_again_before_the_next_row(
     path: Path, whole: tuple[daedal.Result, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,7 +266,6 @@ def test_broken_off_when_all_rows_have_come(path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("each_row_noted")
-@pytest.mark.xfail(reason=NOT_YET)
 def test_with_a_cache_that_others_share_the_counts_are_the_same(
     path: Path, tmp_path: Path, whole: tuple[daedal.Result, int]
 ) -> None:
@@ -282,7 +277,6 @@ def test_with_a_cache_that_others_share_the_counts_are_the_same(
 
 
 @pytest.mark.usefixtures("each_row_noted")
-@pytest.mark.xfail(reason=NOT_YET)
 def test_without_deduplication_each_row_is_evaluated_as_often_as_it_comes(path: Path) -> None:
     """An objective with noise gives each its own value; the one of a row that came before the break is not two."""
     expected = Rows()
@@ -563,7 +557,6 @@ def test_a_run_has_its_time_once_and_not_after_each_break(path: Path) -> None:
     assert result.seconds >= 1.0
 
 
-@pytest.mark.xfail(reason=NOT_YET)
 def test_a_run_whose_time_is_up_gives_the_same_again_at_once(path: Path) -> None:
     def slow(row: Any) -> float:
         time.sleep(0.02)
