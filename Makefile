@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test bench reference reproduce clean
+.PHONY: demo test commands library bench reference reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/daedal solve trap:k=5,n=50 --seed 1
@@ -15,7 +15,13 @@ test: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target commands library
+
+# The tests in two halves of about the same length, side by side: those that start processes, and the others.
+commands: $(TOOLS)
+	$(BIN)/python -m pytest tests/e2e
+library: $(TOOLS)
+	$(BIN)/python -m pytest tests/unit tests/contract tests/statistical
 
 bench: $(TOOLS)
 	$(BIN)/python benchmarks/kernels.py
