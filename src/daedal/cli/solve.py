@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -19,7 +20,7 @@ from daedal.bits import to_text
 from daedal.cli import options
 from daedal.cli.words import INTERRUPTED, finite, pairs, read_rows, say
 from daedal.executors import dask_executor
-from daedal.objectives import read_objective, travelling
+from daedal.objectives import read_objective, spec_parts, travelling
 from daedal.optimize import Result
 from daedal.optimizer import Generation
 from daedal.presets import find_algorithm
@@ -125,7 +126,8 @@ def report_result(problem: str, result: Result, *, as_json: bool, history: bool,
         show(result, Console(stderr=True, highlight=False))
     if result.stop is StopReason.INTERRUPTED:
         if checkpoint is not None:
-            say(f"{'next':<8}daedal resume {checkpoint}")
+            again = "" if spec_parts(problem)[0] == "problem" else f" {shlex.quote(problem)}"
+            say(f"{'next':<8}daedal resume {shlex.quote(str(checkpoint))}{again}")
         sys.exit(INTERRUPTED)
 
 
