@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test commands library bench reference reproduce clean
+.PHONY: demo test commands library contracts bench reference reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/daedal solve trap:k=5,n=50 --seed 1
@@ -15,13 +15,15 @@ test: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target commands library
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target commands library contracts
 
-# The tests in two halves of about the same length, side by side: those that start processes, and the others.
+# The tests in three parts, two of them side by side.
 commands: $(TOOLS)
 	$(BIN)/python -m pytest tests/e2e
 library: $(TOOLS)
-	$(BIN)/python -m pytest tests/unit tests/contract tests/statistical
+	$(BIN)/python -m pytest tests/unit
+contracts: $(TOOLS)
+	$(BIN)/python -m pytest tests/contract tests/statistical
 
 bench: $(TOOLS)
 	$(BIN)/python benchmarks/kernels.py

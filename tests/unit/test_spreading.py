@@ -58,6 +58,7 @@ def score(number: int) -> float:
 class Sent:
     ticket: Hashable
     numbers: list[int]
+    began: float
     done_at: float
     beside: list[int]  # other rows under way at the same time
 
@@ -72,8 +73,8 @@ class FakeCrew:
 
     clock: Clock
     size: int = 2
-    a_row: Callable[[int], float] = lambda number: 0.001
-    overhead: float = 0.0005
+    a_row: Callable[[int], float] = lambda number: 2**-10
+    overhead: float = 2**-11
     fate: Callable[[Sent], News | None] = lambda sent: None
     shuffle: Random | None = None
     sent: list[Sent] = field(default_factory=list)
@@ -94,7 +95,7 @@ class FakeCrew:
         beside = [number for other in self.under_way for number in other.numbers]
         for other in self.under_way:
             other.beside += numbers
-        sent = Sent(ticket, numbers, self.clock.now + took, beside)
+        sent = Sent(ticket, numbers, self.clock.now, self.clock.now + took, beside)
         self.sent.append(sent)
         self.under_way.append(sent)
 
@@ -157,58 +158,59 @@ def expected_sizes(count: int, workers: int, a_row: float, overhead: float) -> l
     sizes = [1] * min(workers, count)
     left = count - len(sizes)
     while left:
-        tenth_of_a_second = int(0.1 / a_row + 1e-9)
+        tenth_of_a_second = int(0.1 / a_row)
         fair = left // (2 * workers)
-        some_overheads = 1 + int(4 * overhead / a_row + 1e-9)
+        some_overheads = 1 + int(4 * overhead / a_row)
         sizes.append(min(left, max(some_overheads, min(tenth_of_a_second, fair))))
         left -= sizes[-1]
     return sizes
 
 
 @pytest.mark.parametrize(
-    ("count", "workers", "a_row", "overhead"),
+    ("count", "workers", "a_row", "overhead", "second"),
     [
-        (1000, 2, 0.001, 0.0002),  # a hundred rows of a millisecond
-        (1000, 2, 0.0199, 0.0002),  # five of twenty
-        (60, 3, 1.0, 0.002),  # one of a second
-        (2000, 4, 0.0001, 0.002),  # where sending costs as much as twenty rows
-        (3, 8, 0.001, 0.001),  # more workers than rows
-        (1, 1, 0.001, 0.001),
+        (1000, 2, 2**-10, 2**-13, 102),  # a hundred rows of a millisecond
+        (1000, 2, 2**-6, 2**-13, 6),  # six of sixteen
+        (60, 3, 1.0, 2**-9, 1),  # one of a second
+        (2000, 4, 2**-13, 2**-9, 249),  # an eighth of the rest, though there would be time for eight hundred
+        (4000, 8, 2**-13, 2**-7, 257),  # sending costs as much as 64 rows: four times that, and one
+        (3, 8, 2**-10, 2**-10, 1),  # more workers than rows
+        (1, 1, 2**-10, 2**-10, 1),
     ],
 )
 def test_chunks_are_sized_by_the_time_that_rows_take(
-    clock: Clock, count: int, workers: int, a_row: float, overhead: float
+    clock: Clock, count: int, workers: int, a_row: float, overhead: float, second: int
 ) -> None:
+    """All times are powers of two: no sum of them is rounded."""
     crew = FakeCrew(clock, size=workers, a_row=lambda number: a_row, overhead=overhead)
     values, errors = gathered(Spread(crew).answers(numbered(count)), count)
     same(values, scores(count))
     assert errors == {}
-    expected = expected_sizes(count, workers, a_row, overhead)
-    assert crew.sizes[: min(workers, count)] == [1] * min(workers, count)
-    # The clock adds up fractions: a size may be one off, and what is left then is, too.
-    assert len(crew.sizes) == pytest.approx(len(expected), abs=2)
-    assert max(abs(one - other) for one, other in zip(crew.sizes, expected, strict=False)) <= 2
+    assert crew.sizes == expected_sizes(count, workers, a_row, overhead)
+    assert crew.sizes[:workers] == [1] * min(workers, count)
+    assert crew.sizes[min(workers, count - 1)] == second
 
 
 def test_chunks_get_smaller_towards_the_end_but_not_smaller_than_some_overheads(clock: Clock) -> None:
-    crew = FakeCrew(clock, size=2, a_row=lambda number: 0.001, overhead=0.001)
+    crew = FakeCrew(clock, size=2, a_row=lambda number: 2**-10, overhead=2**-10)
     gathered(Spread(crew).answers(numbered(1000)), 1000)
     sizes = crew.sizes[2:]
-    assert sizes[0] == pytest.approx(100, abs=1)
+    assert sizes[0] == 102
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] < 20
-    assert all(size >= 4 for size in sizes[:-1])  # the last may be what is left
+    assert sizes[-1] <= 5
+    assert all(size >= 5 for size in sizes[:-1])  # the last may be what is left
     spread = [sent.done_at for sent in crew.sent[-2:]]
     assert abs(spread[0] - spread[1]) < 0.02  # nobody waits long for the last
 
 
 def test_sizes_are_learned_once_for_all_batches(clock: Clock) -> None:
-    crew = FakeCrew(clock, a_row=lambda number: 0.001)
+    crew = FakeCrew(clock)
     spread = Spread(crew)
     gathered(spread.answers(numbered(400)), 400)
     first = len(crew.sent)
     gathered(spread.answers(numbered(400)), 400)
-    assert crew.sizes[first] == pytest.approx(100, abs=1)
+    assert crew.sizes[0] == 1
+    assert crew.sizes[first] == 100  # a fourth of all, for two workers
 
 
 def test_sizes_follow_rows_that_become_slow(clock: Clock) -> None:
@@ -403,8 +405,7 @@ class TellingCrew(FakeCrew):
 
     def _events(self) -> Iterator[tuple[float, News]]:
         for sent in self.under_way:
-            began = sent.done_at - self.overhead - sum(map(self.a_row, sent.numbers))
-            at = began + self.start_seconds
+            at = sent.began + self.start_seconds
             events = [(at, News(sent.ticket, Event.PART, None))]
             for number in sent.numbers:
                 at += self.a_row(number)
@@ -445,9 +446,11 @@ def test_an_answer_that_came_while_nobody_looked_is_not_late(clock: Clock) -> No
     crew = TellingCrew(clock, a_row=lambda number: 0.01)
     count, errors, seen = 50, {}, 0
     for indices, answers in Spread(crew, timeout=1.0, in_parts=True).answers(numbered(count)):
-        seen += len(indices)
         errors |= answers.errors
-        clock.now += 30.0 if len(indices) else 0.0
+        if seen < 10 <= seen + len(indices):  # in the middle of two chunks
+            assert all(len(sent.numbers) > 5 for sent in crew.under_way)
+            clock.now += 30.0
+        seen += len(indices)
     assert (errors, seen, crew.stopped) == ({}, count, [])
 
 
