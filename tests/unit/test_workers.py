@@ -223,8 +223,10 @@ def test_what_cannot_be_sent_is_refused_before_anybody_is_started() -> None:
 # Parents
 
 PARENT = """
-import os, time
+import os, signal, time
 from daedal.workers import Workers
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell takes from what it runs in the background
 
 def act(word):
     print("printed by the function")
@@ -264,21 +266,24 @@ def test_workers_outlive_an_interrupt_but_not_their_parent(tmp_path: Path) -> No
         ) as parent,
     ):
         assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
-        os.killpg(parent.pid, signal.SIGINT)  # as the terminal does for Ctrl-C
-        # What the function prints is not among what the parent does.
-        assert parent.stdout.readline() == b"interrupted\n"
-        assert int(parent.stdout.readline()) == pid
-        assert parent.stdout.readline() == b"hangs\n"
-        assert wait_until(lambda: errors.read_text().count("said by a program") == 3)
-        assert not is_gone(pid)
-        parent.kill()
-        parent.wait()
-        gone = wait_until(lambda: is_gone(pid))
-        if not gone:
-            os.kill(pid, signal.SIGKILL)  # nobody else would
-        assert gone
-        assert parent.stdout.read() == b""
+        try:
+            pid = int(parent.stdout.readline())
+            os.killpg(parent.pid, signal.SIGINT)  # as the terminal does for Ctrl-C
+            # What the function prints is not among what the parent does.
+            assert parent.stdout.readline() == b"interrupted\n"
+            assert int(parent.stdout.readline()) == pid
+            assert parent.stdout.readline() == b"hangs\n"
+            assert wait_until(lambda: errors.read_text().count("said by a program") == 3)
+            assert not is_gone(pid)
+            parent.kill()
+            parent.wait()
+            gone = wait_until(lambda: is_gone(pid))
+            if not gone:
+                os.kill(pid, signal.SIGKILL)  # nobody else would
+            assert gone
+            assert parent.stdout.read() == b""
+        finally:
+            parent.kill()  # or a failure would wait for it
     text = errors.read_text()
     for line in ("printed by the function", "written by the function", "said by a program"):
         assert text.count(line) >= 2
