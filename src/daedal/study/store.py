@@ -57,7 +57,7 @@ CREATE VIEW results AS
 DONE, FAILED, KILLED = "done", "failed", "killed"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, slots=True)  # not frozen, which takes twice as long: there may be 100,000
 class Run:
     """What the analysis needs to know of a run.
 
