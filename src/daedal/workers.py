@@ -76,8 +76,10 @@ class Workers:
     --------
     >>> with Workers(1, abs) as workers:
     ...     workers.start("a", -3)
-    ...     [news.value for news in workers.wait()]
-    [3]
+    ...     while not (news := workers.wait()):  # first it may only say that it is ready
+    ...         pass
+    ...     news[0].value
+    3
     """
 
     def __init__(self, count: int, function: Callable[[Any], Any]) -> None:
