@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import inspect
+import io
 import multiprocessing
 import os
 import signal
@@ -207,6 +208,8 @@ def _work(connection: Connection, packed: bytes) -> None:
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     sys.stdout.flush()
     os.dup2(2, 1)  # what objectives print, in Python or C, is not for standard output
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # or it would be lost with a worker that is killed
     try:
         function = unpack(packed)
     except Exception as error:  # noqa: BLE001  whatever it is, the parent has to know
