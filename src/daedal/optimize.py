@@ -684,6 +684,9 @@ def _initial(initial: Initial | None, task: Task) -> tuple[Bits | None, NDArray[
     if values is None:
         return task.asked(rows), None
     numbers = as_numbers(values, source="as values of the initial rows")
-    if numbers.shape != (len(rows),) or np.isnan(numbers).any():
+    if numbers.shape != (len(rows),):
         raise ValueError(f"expected {len(rows)} values for {len(rows)} initial rows, got shape={numbers.shape}")
+    if np.isnan(numbers).any():
+        first = int(np.isnan(numbers).argmax())
+        raise ValueError(f"expected a number as the value of each initial row, got nan for the {first + 1}. row")
     return task.asked(rows), numbers

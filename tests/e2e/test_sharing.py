@@ -1,4 +1,4 @@
-"""Evaluations by somebody else's workers, a real Dask among them, and values that are shared."""
+"""Evaluations by somebody else's workers, a real Dask among them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import daedal
-from daedal.problems import HIFF
 
 HOW: dict[str, Any] = {"n": 16, "algorithm": "umda", "popsize": 60, "seed": 5, "max_generations": 6}
 
@@ -106,42 +104,3 @@ def test_a_dask_worker_that_is_killed_in_the_middle_of_a_batch_changes_nothing(c
     assert result.evaluations == result.carried_out + result.cached + result.failed
     client.wait_for_workers(2)
     assert victims[0] not in client.run(os.getpid).values()
-
-
-class Noting:
-    """HIFF that notes every row it was asked for."""
-
-    def __init__(self) -> None:
-        self.problem = HIFF(64)
-        self.rows: list[bytes] = []
-
-    n = 64
-
-    def evaluate(self, x: np.ndarray) -> np.ndarray:
-        self.rows += [row.tobytes() for row in x]
-        return self.problem.evaluate(x)
-
-
-def test_each_row_is_evaluated_once_and_never_again_with_a_cache(tmp_path: Path) -> None:
-    how: dict[str, Any] = {"algorithm": "dae", "popsize": 1000, "seed": 1, "max_generations": 40}
-    counted, every = Noting(), Noting()
-    first = daedal.maximize(counted, cache=tmp_path / "scores.db", name="hiff", **how)
-    plain = daedal.maximize(every, deduplicate=False, **how)
-    assert first.carried_out == len(counted.rows) == len(set(every.rows)) < first.evaluations == len(every.rows)
-    again = Noting()
-    second = daedal.maximize(again, cache=tmp_path / "scores.db", name="hiff", **how)
-    assert (second.carried_out, second.cached, again.rows) == (0, first.evaluations, [])
-    assert (second.x == first.x).all()
-    assert second.fitness == first.fitness == plain.fitness
-    other = daedal.maximize(Noting(), cache=tmp_path / "scores.db", name="hiff", version="2", **how)
-    assert other.carried_out == first.carried_out
-
-
-def test_other_seeds_share_the_values_of_a_named_problem(tmp_path: Path) -> None:
-    """They have their variables in other orders; the cache has them in the problem's own."""
-    path = tmp_path / "scores.db"
-    how: dict[str, Any] = {"algorithm": "umda", "popsize": 200}
-    daedal.maximize("onemax:n=6", seed=1, cache=path, **how)
-    assert daedal.maximize("onemax:n=6", seed=2, cache=path, **how).carried_out == 0  # all 64 rows are known
-    with pytest.raises(ValueError, match="expected a name for the values of ones in the cache"):
-        daedal.maximize(ones, 6, cache=path)

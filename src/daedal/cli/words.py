@@ -71,7 +71,10 @@ def file_name(name: str) -> str:
 
 def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:
     """Read rows of 0/1, one a line, all with a value behind them, or none; lines that begin with # are comments."""
-    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    try:
+        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"expected text with lines of 0/1 in {path}, but it is no text: {error}") from error
     words = [line for line in lines if line and not line[0].startswith("#")]
     widths = {(len(line), len(line[0])) for line in words}
     if len(widths) != 1 or next(iter(widths))[0] > 2:
