@@ -247,7 +247,8 @@ class Evaluator:
         return self.carried_out + self.cached + self.failed
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers, and tell nobody any more: who listens holds this, and memory would stay until a collection."""
+        self.listener = None
         if self._engine is not None:
             self._engine.close()
             self._engine = None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import re
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,9 @@ import pytest
 
 import daedal
 from daedal import Generation, Result, StopReason
-from daedal.eda import default_popsize
+from daedal.cache import MemoryCache
+from daedal.eda import EDA, default_popsize
+from daedal.evaluation import Evaluator
 from daedal.problems import HIFF, NK, OneMax, Trap, shuffled
 from daedal.rng import Stream, stream
 from daedal.selection import SELECTIONS, tournament
@@ -496,3 +500,27 @@ def test_a_bad_value_is_refused_before_the_objective_is_called() -> None:
     with pytest.raises(ValueError, match="seed"):
         daedal.maximize(lambda x: calls.append(1) or ones(x), n=5, seed=-1)
     assert calls == []
+
+
+# What is left of a run
+
+
+@pytest.mark.parametrize("algorithm", ["umda", "dae", "boa"])
+@pytest.mark.parametrize("how", [{}, {"workers": 2}, {"checkpoint": "run.ckpt", "every": 1}, {"cache": "scores.db"}])
+def test_memory_does_not_wait_for_the_garbage_collector(
+    algorithm: str, how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrays weigh nothing to it: a hundred runs in a row would hold those of many."""
+    monkeypatch.chdir(tmp_path)
+
+    def held() -> int:
+        return sum(isinstance(thing, EDA | Evaluator | MemoryCache) for thing in gc.get_objects())
+
+    gc.collect()
+    before = held()
+    gc.disable()
+    try:
+        daedal.maximize("onemax:n=8", algorithm=algorithm, popsize=40, seed=1, max_generations=3, **how)
+        assert held() == before
+    finally:
+        gc.enable()
