@@ -247,8 +247,8 @@ class Evaluator:
         return self.carried_out + self.cached + self.failed
 
     def close(self) -> None:
-        """End the workers, and tell nobody any more: who listens holds this, and memory would stay until a collection."""
-        self.listener = None
+        """End the workers, and tell nobody any more."""
+        self.listener = None  # who listens holds this: two that hold each other stay until garbage is collected
         if self._engine is not None:
             self._engine.close()
             self._engine = None

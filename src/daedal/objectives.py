@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import shlex
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -56,15 +57,27 @@ def located(spec: str, folder: Path | None) -> str:
 def identity(spec: str) -> str:
     """Say which objective a text names: the same for each way to write it, and by content, not place, for a file.
 
+    Of a program it is the command, and what is in the files that the command names.
+
     Examples
     --------
     >>> identity("trap:n=50, k=5")
     'trap:k=5,n=50'
     """
     before, path, after = _parts(spec)
-    if path is None:
-        return spec if spec.startswith("cmd:") else canonical_problem(spec)
-    return f"{before}{hashlib.sha256(Path(path).read_bytes()).hexdigest()}{after}"
+    if spec.startswith("cmd:"):
+        return " ".join([spec, *map(_digest, _files_of(spec.removeprefix("cmd:")))])
+    return canonical_problem(spec) if path is None else f"{before}{_digest(Path(path))}{after}"
+
+
+def _files_of(command: str) -> list[Path]:
+    """Give the files among the words of a command: a script, its data; not what is found through PATH."""
+    return [path for word in shlex.split(command) if (path := Path(word)).is_file()]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _parts(spec: str) -> tuple[str, str | None, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -28,6 +29,7 @@ COLUMNS = [
     *("problem", "algorithm", "popsize", "seed", "status", "success", "best", "optimum"),
     *("evaluations_to_best", "evaluations", "unique_evaluations", "generations", "cpu_seconds_to_best", "cpu_seconds"),
     *("stop", "error", "x", "settings", "content", "daedal", "numpy", "numba", "python", "cpu", "finished"),
+    "cell",
 ]
 CLOCK = {"cpu_seconds_to_best", "cpu_seconds", "finished"}
 
@@ -138,7 +140,7 @@ def test_each_run_is_that_of_its_seed(made: Made) -> None:
 
 def test_run_shows_its_table_and_says_what_it_did(made: Made, here: Any) -> None:
     said = made.done.stderr.splitlines()
-    assert said[-1] == f"{len(made.rows)} runs made; 0 were in {made.store} before"
+    assert said[-1] == f"{len(made.rows)} runs made; 0 of this study were in {made.store} before"
     assert "solved" in said  # what objectives print is not for standard output
     assert made.done.stdout == here("study", "table", "--store", made.store).stdout
     assert "\x1b" not in made.done.stdout + made.done.stderr
@@ -215,7 +217,67 @@ def test_the_options_of_a_table(made: Made, here: Any, refused: Any) -> None:
             row for row in made.rows if (row["problem"], row["algorithm"], row["popsize"]) == ("zeros", "umda", 8)
         ]
         assert f" {sum(row['success'] for row in solved)}/{len(solved)} " in sizes
-    refused(here(*table, "--sizes", "--format", "json"), "expected --sizes with --format rich or markdown")
+    refused(here(*table, "--sizes", "--format", "latex"), "expected --sizes with --format rich, markdown, csv or json")
+    of_json = json.loads(here(*table, "--sizes", "--format", "json").stdout)
+    of_csv = list(csv.DictReader(io.StringIO(here(*table, "--sizes", "--format", "csv").stdout, newline="")))
+    assert [row["popsize"] for row in of_csv] == [str(row["popsize"]) for row in of_json]
+    assert sum(row["runs"] for row in of_json) == len(made.rows)
+    assert sum(row["solved"] for row in of_json) == sum(row["success"] for row in made.rows)
+
+
+@pytest.mark.parametrize("name", ["table.md", "table.TEX", "table.csv", "table.json", "table.txt"])
+def test_a_files_name_says_how_to_write_it(name: str, made: Made, here: Any, tmp_path: Path) -> None:
+    forms = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".txt": "rich"}
+    form = forms[Path(name).suffix.lower()]
+    for words in (("-o", tmp_path / name), ("-o", tmp_path / "plain", "--format", form)):
+        assert here("study", "table", "--store", made.store, *words).returncode == 0
+    assert (tmp_path / name).read_bytes() == (tmp_path / "plain").read_bytes()
+
+
+def test_runs_are_exported_as_the_files_name_says(made: Made, here: Any, tmp_path: Path) -> None:
+    export = ("study", "export", "--store", made.store)
+    assert here(*export, "-o", tmp_path / "runs.json").returncode == 0
+    assert len(json.loads((tmp_path / "runs.json").read_text())) == len(made.rows)
+    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    assert here(*export, "-o", tmp_path / "runs.parquet").returncode == 0
+    assert (tmp_path / "runs.parquet").read_bytes()[:4] == b"PAR1"
+
+
+@pytest.mark.parametrize("command", ["table", "export"])
+def test_a_file_that_cannot_be_written(command: str, made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
+    for output in (tmp_path / "missing" / "file.csv", tmp_path):
+        words = ("study", command, "--store", made.store, "--format", "csv", "-o", output)
+        refused(here(*words), f"expected a file to write to at {output}, but it cannot be written: ")
+    (tmp_path / "file").touch()
+    refused(
+        here("study", "plot", "--store", made.store, "-o", tmp_path / "file"),
+        f"expected a folder to write to at {tmp_path / 'file'}, but it cannot be made: ",
+    )
+
+
+def test_each_study_of_a_store_can_be_shown(here: Any, refused: Any, tmp_path: Path) -> None:
+    path = tmp_path / "results.db"
+    studies = [
+        Study.from_dict({"runs": 1, "popsizes": [9], "problems": [problem], "algorithms": ["umda"]})
+        for problem in ("onemax:n=5", "trap:k=4,n=8")
+    ]
+    with Store(path) as store:
+        for study in studies:
+            store.remember(study)
+            store.record(study.cells()[0], 0, study.cells()[0].job(0).run())
+
+    def problems(*words: object) -> set[str]:
+        done = here("study", "table", "--store", path, "--format", "json", *words)
+        assert "--study shows another one: " in done.stderr
+        return {row["problem"] for row in json.loads(done.stdout)}
+
+    assert problems() == problems("--study", 2) == {"trap:k=4,n=8"}
+    assert problems("--study", 1) == {"onemax:n=5"}
+    for command in ("table", "status", "plot"):
+        says = f"expected the number of a study in {path}, one of 1, 2, got 3"
+        refused(here("study", command, "--store", path, "--study", 3), says)
+    rows = json.loads(here("study", "export", "--store", path, "--format", "json").stdout)
+    assert [row["cell"] for row in rows] == [study.cells()[0].key for study in studies]
 
 
 def test_where_nobody_knows_what_solved_means(here: Any, tmp_path: Path) -> None:
@@ -235,7 +297,7 @@ def test_where_nobody_knows_what_solved_means(here: Any, tmp_path: Path) -> None
 def test_status(made: Made, here: Any) -> None:
     done = here("study", "status", "--store", made.store)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"\n{len(made.rows)} runs done, 0 failed, 0 left at least; the study is complete\n" in done.stdout
+    assert f"\n{len(made.rows)} runs done, 0 failed, none left: the study is complete\n" in done.stdout
     assert "\x1b" not in done.stdout
     assert "[/b] four" in done.stdout
     assert "PBIL [fast]" in done.stdout
@@ -248,7 +310,8 @@ def test_status(made: Made, here: Any) -> None:
 
 
 def test_export(made: Made, here: Any, tmp_path: Path) -> None:
-    expected = [{name: row[name] for name in COLUMNS} for row in made.rows]
+    rows_and_cells = [row | {"cell": hashlib.sha256(row["content"].encode()).hexdigest()} for row in made.rows]
+    expected = [{name: row[name] for name in COLUMNS} for row in rows_and_cells]
     for row in expected:
         row["success"] = None if row["success"] is None else bool(row["success"])
     export = ("study", "export", "--store", made.store)
@@ -324,14 +387,16 @@ def test_only_what_is_new_is_run(made: Made, here: Any, tmp_path: Path) -> None:
 
     (tmp_path / "study.toml").write_text(STUDY)
     done = here(*run)
-    assert done.stderr.splitlines()[-1] == f"nothing was left to run; {before} were in {store} before"
+    assert done.stderr.splitlines()[-1] == f"nothing was left to run; {before} of this study were in {store} before"
     assert stored(store) == made.rows
 
     more = STUDY.replace("runs = 6", "runs = 8").replace('    "onemax:n=14",', '    "onemax:n=14",\n    "onemax:n=5",')
     (tmp_path / "study.toml").write_text(more)
     done = here(*run, "--workers", 2)
     rows = stored(store)
-    assert done.stderr.splitlines()[-1] == f"{len(rows) - before} runs made; {before} were in {store} before"
+    assert (
+        done.stderr.splitlines()[-1] == f"{len(rows) - before} runs made; {before} of this study were in {store} before"
+    )
     assert rows[:before] == made.rows  # to the last digit of their clocks
     new = rows[before:]
     assert {row["seed"] for row in new if row["problem"] == "onemax:n=5"} == set(range(3, 11))
@@ -341,7 +406,10 @@ def test_only_what_is_new_is_run(made: Made, here: Any, tmp_path: Path) -> None:
 
     done = here(*run, "--confirm", 2, "--full-grid")
     last = stored(store)
-    assert done.stderr.splitlines()[-1] == f"{len(last) - len(rows)} runs made; {len(rows)} were in {store} before"
+    assert (
+        done.stderr.splitlines()[-1]
+        == f"{len(last) - len(rows)} runs made; {len(rows)} of this study were in {store} before"
+    )
     assert last[: len(rows)] == rows
     own = [row for row in last if row["seed"] < 1_000_000]
     assert len(own) == 4 * 2 * 4 * 8  # the whole grid

@@ -229,7 +229,7 @@ def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(
     done = here(*chain.words)
     assert done.returncode == 0, done.stderr
     rows_now = stored(chain.store)
-    assert f"{len(before)} were in " in done.stderr
+    assert f"{len(before)} of this study were in " in done.stderr
     assert 0 < len(before) < len(rows_now)
     assert before.items() <= rows_now.items()  # nothing was made twice
     assert timeless(rows_now) == timeless(stored(tmp_path / "calm.db"))
@@ -313,12 +313,14 @@ def test_runs_that_fail_stay_and_runs_that_were_killed_come_again(tmp_path: Path
     assert "the objective raised RuntimeError: the simulator is down" in errors["raises"]
     assert errors["ends"] == "its process ended in the middle, with exit code 0"
     status = here("study", "status", "--store", store)
-    assert "failed 1 times: its process was killed by SIGKILL\n" in status.stdout
-    assert "failed 1 times: its process ended in the middle, with exit code 0\n" in status.stdout
+    assert "1 failed: its process was killed by SIGKILL\n" in status.stdout
+    assert "1 failed: its process ended in the middle, with exit code 0\n" in status.stdout
     assert "complete" not in status.stdout  # the same command would go on
 
     done = here(*run)
-    assert done.stderr.splitlines()[-1] == f"1 runs made; {len(first) - 1} were in {store} before"
+    *_, closing, warning = done.stderr.splitlines()
+    assert warning.startswith(f"{len(failed)} runs of this study have failed: daedal study status --store ")
+    assert closing == f"1 runs made; {len(first) - 1} of this study were in {store} before"
     second = stored(store)
     assert statuses(second) == {"done": solved - {ended}, "failed": failed}
     assert finished(first).items() <= second.items()
@@ -368,7 +370,7 @@ def test_a_file_that_may_not_grow(tmp_path: Path, here: Any) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     rows = check_full(done, tmp_path / "results.db")
     done = here(*run)
-    assert done.stderr.splitlines()[-1].startswith(f"{40 - len(rows)} runs made; {len(rows)} were in ")
+    assert done.stderr.splitlines()[-1].startswith(f"{40 - len(rows)} runs made; {len(rows)} of this study were in ")
     assert rows.items() <= stored(tmp_path / "results.db").items()
 
 

@@ -110,6 +110,20 @@ def test_an_identity_says_nothing_of_the_place(tmp_path: Path, score: Path) -> N
         assert str(tmp_path) not in identity(spec)
 
 
+def test_a_program_is_what_is_in_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "score.sh").write_text("cat")
+    monkeypatch.chdir(tmp_path / "here")
+    before = [identity("cmd:./score.sh --fast"), identity("cmd:sh score.sh"), identity("cmd:sh -c cat")]
+    assert identity("cmd:sh -c cat") == "cmd:sh -c cat"
+    monkeypatch.chdir(tmp_path / "there")
+    assert [identity("cmd:./score.sh --fast"), identity("cmd:sh score.sh"), identity("cmd:sh -c cat")] == before
+    (tmp_path / "there" / "score.sh").write_text("cat ")
+    assert identity("cmd:./score.sh --fast") != before[0]
+    assert identity("cmd:sh score.sh") != before[1]
+
+
 # Functions
 
 

@@ -105,7 +105,7 @@ def test_the_sizes_and_their_effort_by_hand() -> None:
                 solved=5,
                 failed=0,
                 complete=True,
-                best=7.0,
+                best=Measure(mean=7.0, sd=pytest.approx(math.sqrt(10 / 9))),
                 # All runs count, solved or not: distances from 5 are 3, 1, 1, 1, 0, 0, 2, 4, 0, 0, and n - 1 = 9.
                 evaluations=Measure(mean=5.0, sd=pytest.approx(math.sqrt(32 / 9))),
                 # ten distances of one half
@@ -120,7 +120,7 @@ def test_the_sizes_and_their_effort_by_hand() -> None:
                 solved=9,
                 failed=0,
                 complete=True,
-                best=pytest.approx(7.9),
+                best=Measure(mean=pytest.approx(7.9), sd=pytest.approx(math.sqrt(0.1))),
                 # mean 1100; nine distances of 100 and one of 900
                 evaluations=Measure(mean=1100.0, sd=pytest.approx(math.sqrt((9 * 100**2 + 900**2) / 9))),
                 seconds=Measure(mean=3.0, sd=0.0),
@@ -168,7 +168,7 @@ def test_failed_runs_are_not_solved_and_have_no_effort() -> None:
     assert (effort.runs, effort.solved, effort.failed) == (9, 5, 2)
     assert not effort.complete  # the one that was killed has yet to be made
     assert effort.evaluations == Measure(mean=14.0, sd=pytest.approx(math.sqrt((5 * 4**2 + 2 * 10**2) / 6)))
-    assert effort.best == pytest.approx(6.0)
+    assert effort.best == Measure(mean=6.0, sd=pytest.approx(math.sqrt((5 * 2**2 + 2 * 5**2) / 6)))
     assert outcomes(one, runs, one.problems[0], one.algorithms[0])[20] == {
         seed: letter == "+" for seed, letter in enumerate("+++++xx--")
     }
@@ -196,7 +196,9 @@ def test_nothing_feasible_is_in_the_mean() -> None:
     fill(runs, one, 20, "+-", best=[4.0, -math.inf])
     effort = entry(analyse(one, runs), 50).effort
     assert effort is not None
-    assert effort.best == -math.inf
+    assert effort.best is not None
+    assert effort.best.mean == -math.inf
+    assert math.isnan(effort.best.sd)
 
 
 def test_without_an_optimum_there_is_no_answer_but_every_size_has_its_effort() -> None:
@@ -206,11 +208,8 @@ def test_without_an_optimum_there_is_no_answer_but_every_size_has_its_effort() -
     (row,) = analyse(one, runs)
     assert row.entries == dict.fromkeys((50, 90), Entry(choice=Unsettled.NONE))
     made = efforts(one, runs, one.problems[0], one.algorithms[0])
-    assert [(effort.popsize, effort.best, effort.solved) for effort in made] == [
-        (20, 4.5, 0),
-        (50, 6.5, 0),
-        (100, 8.0, 0),
-    ]
+    assert [(effort.popsize, effort.solved) for effort in made] == [(20, 0), (50, 0), (100, 0)]
+    assert [effort.best.mean for effort in made if effort.best is not None] == [4.5, 6.5, 8.0]
     assert [effort.evaluations for effort in made] == [
         Measure(mean=popsize * 10.0, sd=0.0) for popsize in (20, 50, 100)
     ]
@@ -353,6 +352,32 @@ def test_whoever_has_no_size_is_left_out_of_the_comparison() -> None:
     rows = analyse(*rivals([100 + i for i in RISING], [200 + 2 * i for i in RISING], None))
     assert [row.entries[90].choice for row in rows] == [20, 20, Unsettled.NONE]
     assert starred(rows, 90) == ["umda"]
+
+
+def test_no_star_before_the_last_run_of_the_last_rival() -> None:
+    one, runs = rivals([100 + i for i in RISING], [200 + 2 * i for i in RISING], [400 + 3 * i for i in RISING])
+    last = one.cell(one.problems[0], one.algorithms[2], 20).key
+    assert starred(analyse(one, runs), 50) == starred(analyse(one, runs), 90) == ["umda"]
+    held = runs[last].pop(9)  # nine of ten have solved it: both levels are known, but not the mean
+    rows = analyse(one, runs)
+    assert [row.entries[90].choice for row in rows] == [20, 20, 20]
+    assert starred(rows, 50) == starred(rows, 90) == []
+    runs[last] = {0: held}  # and now nothing is known of it
+    rows = analyse(one, runs)
+    assert rows[2].entries[50].choice is Unsettled.OPEN
+    assert starred(rows, 50) == starred(rows, 90) == []
+
+
+def test_a_row_says_how_far_it_is() -> None:
+    one, runs = study(), {}
+    fill(runs, one, 20, "--x---....")
+    fill(runs, one, 50, "++-x......")
+    (row,) = analyse(one, runs)
+    assert (row.runs, row.failed) == (10, 2)
+    assert row.under_way is not None
+    assert (row.under_way.popsize, row.under_way.runs, row.under_way.solved) == (50, 4, 2)
+    fill(runs, one, 50, "+" * 10)
+    assert analyse(one, runs)[0].under_way is None
 
 
 def test_levels_are_compared_each_for_itself() -> None:

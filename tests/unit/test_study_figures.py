@@ -231,7 +231,8 @@ def test_names_are_shown_as_they_are(name: str, tmp_path: Path) -> None:
     study = Study.from_dict(
         {"problems": [{"name": name, "problem": "onemax:n=20"}], "algorithms": [{"name": name, "algorithm": "umda"}]}
     )
-    figure = draw(study, {}, study.problems[0], optimum=20.0)
+    runs = all_runs(study)
+    figure = draw(study, runs, study.problems[0], optimum=20.0)
     for text in (*texts(figure), figure.get_suptitle()):
         assert text.replace(r"\$", "$") == " ".join(name.split())
         assert not importlib.import_module("matplotlib.cbook").is_math_text(text)
@@ -287,3 +288,23 @@ def test_without_matplotlib_its_install_line_is_named(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ValueError, match=r'figures need matplotlib: pip install "daedal\[plot\]"'):
         draw(study, {}, problem)
+
+
+def test_a_target_is_drawn_where_no_optimum_is_known() -> None:
+    study = Study.from_dict(
+        {"problems": [{"problem": "onemax:n=20", "target": 19.0}], "algorithms": ["umda"], "popsizes": [50], "runs": 1}
+    )
+    runs = {study.cells()[0].key: {0: a_run(0, 50, optimum=None)}}
+    for axes in draw(study, runs, study.problems[0]).axes:
+        assert [text.get_text() for text in axes.texts] == ["target"]
+        assert [line.get_ydata()[0] for line in axes.get_lines() if line.get_label() == "_optimum"] == [19.0]
+
+
+def test_the_legend_has_only_what_is_drawn() -> None:
+    study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda", "pbil", "tree"], "runs": 2})
+    runs = all_runs(study)
+    for cell in study.cells():
+        if cell.algorithm.name == "pbil":
+            del runs[cell.key]
+    assert texts(draw(study, runs, study.problems[0])) == ["umda", "tree"]
+    assert draw(study, {}, study.problems[0]).legends == []

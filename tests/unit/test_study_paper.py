@@ -157,3 +157,8 @@ def test_a_folder_without_landscapes_is_refused_as_a_missing_one_is(tmp_path: Pa
 
 def test_the_problems_of_the_figures_are_in_the_table() -> None:
     assert [problem.name for problem in table1(problems=FIGURES).problems] == list(FIGURES)
+
+
+def test_parameters_may_be_in_any_order() -> None:
+    names = [problem.name for problem in table1(problems=["trap:n=20, k=4", "nk:i=2,k=5,n=34"]).problems]
+    assert names == ["trap:k=4,n=20", "nk:n=34,k=5,i=2"]

@@ -578,3 +578,17 @@ def test_a_study_comes_back_though_its_files_are_gone(folder: Path) -> None:
     assert json.dumps(back.as_dict()) == kept
     with pytest.raises(ValueError, match=r"expected a Python file at .*score.py, found none"):
         back.cells()[1].job(0).run()  # it can be shown, not run
+
+
+def test_another_version_has_runs_of_its_own() -> None:
+    def key(**more: object) -> str:
+        given = {"problems": [{"problem": "onemax:n=8", **more}], "algorithms": ["umda"], "popsizes": [20]}
+        study = Study.from_dict(given)
+        assert Study.from_dict(study.as_dict(), stored=True) == study
+        assert ("version" in study.problems[0].content) == ("version" in more)  # or old stores would be worth nothing
+        return study.cells()[0].key
+
+    assert len({key(), key(version="2"), key(version="3")}) == 3
+    for wrong in ("", 2, None):
+        with pytest.raises(ValueError, match="expected version to be text, got version="):
+            key(version=wrong)

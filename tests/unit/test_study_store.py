@@ -34,7 +34,7 @@ BASE: dict[str, Any] = {"problems": ["onemax:n=6"], "algorithms": ["umda"], "pop
 COLUMNS = [
     *("problem", "algorithm", "popsize", "seed", "status", "success", "best", "optimum", "evaluations_to_best"),
     *("evaluations", "unique_evaluations", "generations", "cpu_seconds_to_best", "cpu_seconds", "stop", "error", "x"),
-    *("settings", "content", "daedal", "numpy", "numba", "python", "cpu", "finished"),
+    *("settings", "content", "daedal", "numpy", "numba", "python", "cpu", "finished", "cell"),
 ]
 
 
@@ -99,6 +99,7 @@ def test_a_run_is_one_row_with_everything(store: Store, path: Path, result: Resu
         "error": None,
         "x": "111111",
         **environment(),
+        "cell": mine.key,
     }
     assert all(row[name] for name in ("daedal", "numpy", "numba", "python", "cpu"))
     store.close()

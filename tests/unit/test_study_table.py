@@ -22,6 +22,7 @@ from daedal.study.statistics import Test
 from daedal.study.store import Run
 from daedal.study.table import (
     flat_rows,
+    flat_sizes,
     latex,
     latex_document,
     markdown,
@@ -99,7 +100,7 @@ def effort(evaluations: Measure, seconds: Measure) -> Effort:
         solved=19,
         failed=0,
         complete=True,
-        best=20.0,
+        best=Measure(mean=20.0, sd=0.0),
         evaluations=evaluations,
         seconds=seconds,
     )
@@ -135,7 +136,7 @@ def test_a_narrow_terminal_has_a_line_for_each_level_and_the_paper_below() -> No
     lines = [" ".join(line.split()) for line in shown(rich_table(special_rows(), published=published())).splitlines()]
     start = lines.index("trap:k=4,n=20")
     assert lines[start + 1 : start + 9] == [
-        "DAE-EDA ≥ 50 % 1,000 12,004 ± 3 0.021* ± <0.001",
+        "DAE-EDA ≥ 50 % 1,000 12,004 ± 3 0.021 ± <0.001",
         "1 failed",
         "paper 2,550 ± 1,150 18 ± 6.9",
         "again 3/4 13,002 ± 1 0.025 ± <0.001",
@@ -145,10 +146,10 @@ def test_a_narrow_terminal_has_a_line_for_each_level_and_the_paper_below() -> No
         "again 3/4 13,002 ± 1 0.025 ± <0.001",
     ]
     assert lines[start + 9 : start + 14] == [
-        "BOA ≥ 50 % 100 1,004* ± 3 … 1,283 ± 34 …",
+        "BOA ≥ 50 % 100 1,004 ± 3 … 1,283 ± 34 …",
         "paper 1,850* ± 382 117 ± 26",
         "again … …",
-        "≥ 90 % … … …",
+        "≥ 90 % … 8/9 at 100 …",
         "paper 1,850* ± 382 117 ± 26",
     ]
 
@@ -156,7 +157,7 @@ def test_a_narrow_terminal_has_a_line_for_each_level_and_the_paper_below() -> No
 def test_levels_are_side_by_side_where_there_is_room() -> None:
     text = shown(rich_table(special_rows(confirm=0)), 120)
     assert "≥ 50 % of runs solved" in text.splitlines()[0]
-    assert line_of(text, "trap").startswith("trap:k=4,n=20 DAE-EDA 1,000 12,004 ± 3 0.021* ± <0.001 1,000 12,004 ± 3")
+    assert line_of(text, "trap").startswith("trap:k=4,n=20 DAE-EDA 1,000 12,004 ± 3 0.021 ± <0.001 1,000 12,004 ± 3")
     assert line_of(text, "nk:n=30,k=4,i=1") == " ".join(["nk:n=30,k=4,i=1", "DAE-EDA", *[NONE] * 6])
 
 
@@ -205,8 +206,10 @@ def test_a_seed_is_seen_though_its_problem_has_one_line_only() -> None:
         ("mine", "some/where/score.py:f", ("mine", "(score.py:f)")),
         ("mine", r"D:\some\where\score.py:f", ("mine", "(score.py:f)")),
         ("score.py:f", "some/where/score.py:f", ("score.py:f", "")),
-        ("some/where/score.py:f", "some/where/score.py:f", ("score.py:f", "")),
-        ("nk:some/x=1/file.nk", "nk:some/x=1/file.nk", ("nk:file.nk", "")),
+        ("some/where/score.py:f", "some/where/score.py:f", ("some/where/score.py:f", "")),
+        ("nk:some/x=1/file.nk", "/work/nk:some/x=1/file.nk", ("nk:some/x=1/file.nk", "(/work/nk:file.nk)")),
+        ("cmd:./score --of a/b", "cmd:./score --of a/b", ("cmd:./score --of a/b", "")),
+        ("mine", "cmd:./score --of a/b", ("mine", "(cmd:./score --of a/b)")),
         ("two\n lines", "trap:k=4,n=20", ("two lines", "(trap:k=4,n=20)")),
     ],
 )
@@ -264,10 +267,17 @@ def test_the_legend_names_the_test(test: Test, correct: bool, words: str) -> Non
 
 def test_the_legend_explains_what_is_there_and_nothing_else() -> None:
     everything = shown(rich_table(special_rows(), published=published()), 200)
-    for words in (f"{NONE} no size", f"{OPEN} not all runs", "again: the same size", "paper: as published"):
+    for words in (
+        f"{NONE} none of the sizes",
+        f"{OPEN} not all runs",
+        "failed: these runs",
+        "again: the same size",
+        "paper: as published",
+        "† not the paper's landscape",
+    ):
         assert words in everything
     little = shown(rich_table([one_row(entry())]), 200)
-    for words in (NONE, OPEN, "again", "paper"):
+    for words in (NONE, OPEN, "failed", "again", "paper", "†", "n/a"):
         assert words not in little
     assert "* significantly smaller" in little
     assert "significantly" not in shown(rich_table([one_row(entry())], legend=False), 200)
@@ -298,8 +308,9 @@ def test_without_unicode_all_stays_in_line(width: int) -> None:
     ascii_lines, lines_as_they_are = lines("ascii"), lines("utf-8")
     assert [len(line) for line in ascii_lines] == [len(line) for line in lines_as_they_are]
     assert any("12,004 +-3" in " ".join(line.split()) for line in ascii_lines)
-    assert "- no size reaches the level." in ascii_lines
-    assert "? not all runs are made yet." in ascii_lines
+    assert "- none of the sizes that were tried reaches the level." in ascii_lines
+    assert any(line.startswith("? not all runs are made yet") for line in ascii_lines)
+    assert any("(nk:n=30,k=4,seed=1)+" in line for line in ascii_lines)
 
 
 def test_names_are_no_markup() -> None:
@@ -326,9 +337,9 @@ def test_sizes_fit(width: int) -> None:
 
 def test_sizes_have_a_line_each() -> None:
     text = shown(sizes_table(STUDY, special_runs()), 120)
-    assert line_of(text, "trap") == "trap:k=4,n=20 DAE-EDA 100 2/10 19.2 1,504 ± 3 0.01 ± <0.001"
-    assert line_of(text, "1,000", "9/10") == "1,000 9/10 1 20 12,004 ± 3 0.021 ± <0.001"
-    assert line_of(text, "BOA") == "BOA 100 8/9 19.8889 1,004 ± 3 1,283 ± 34"
+    assert line_of(text, "trap") == "trap:k=4,n=20 DAE-EDA 100 2/10 19.2 ± 0.42 1,504 ± 3 0.01 ± <0.001"
+    assert line_of(text, "1,000", "9/10") == "1,000 9/10 1 20 ± 0 12,004 ± 3 0.021 ± <0.001"
+    assert line_of(text, "BOA") == "BOA 100 8/9 19.8889 ± 0.33 1,004 ± 3 1,283 ± 34"
     assert len([line for line in text.splitlines() if "±" in line]) == 5
 
 
@@ -343,9 +354,8 @@ def test_nobody_can_know_what_was_solved() -> None:
             1: Run(seed=1, status="failed", success=False, error="no"),
         }
     }
-    assert (
-        line_of(shown(sizes_table(STUDY, runs), 120), "trap") == "trap:k=4,n=20 DAE-EDA 100 ?/2 1 3.5 10 ± 0 0.5 ± 0.0"
-    )
+    expected = "trap:k=4,n=20 DAE-EDA 100 ?/2 1 3.5 ± 0 10 ± 0 0.5 ± 0.0"
+    assert line_of(shown(sizes_table(STUDY, runs), 120), "trap") == expected
 
 
 def test_a_size_whose_runs_all_failed_has_no_numbers() -> None:
@@ -368,7 +378,7 @@ def test_sizes_without_runs() -> None:
 def test_sizes_as_markdown() -> None:
     text = sizes_markdown(STUDY, special_runs())
     assert columns(text) == {8}
-    assert "| trap:k=4,n=20 | DAE-EDA | 100 | 2/10 |  | 19.2 | 1,504 ± 3 | 0.01 ± \\<0.001 |" in text
+    assert "| trap:k=4,n=20 | DAE-EDA | 100 | 2/10 |  | 19.2 ± 0.42 | 1,504 ± 3 | 0.01 ± \\<0.001 |" in text
     assert "| nk:n=30,k=4,i=1 (nk:n=30,k=4,seed=1) | DAE-EDA |" in text
 
 
@@ -389,11 +399,9 @@ def test_markdown_has_the_same_columns_in_each_line() -> None:
 
 def test_markdown_has_all_there_is_to_say() -> None:
     text = markdown(special_rows(), published=published(), note="A *note*.")
-    assert (
-        "| trap:k=4,n=20 | DAE-EDA | 1,000 (1 failed) | 12,004 ± 3 | 2,550 ± 1,150 | **0.021**\\* ± \\<0.001 |" in text
-    )
+    assert "| trap:k=4,n=20 | DAE-EDA | 1,000 (1 failed) | 12,004 ± 3 | 2,550 ± 1,150 | 0.021 ± \\<0.001 |" in text
     assert "| 18 ± 6.9 | 3/4: 13,002 ± 1 |" in text
-    assert f"| 117 ± 26 | {OPEN} | {OPEN} | {OPEN} | **1,850**\\* ± 382 | {OPEN} | 117 ± 26 |  |" in text
+    assert f"| 117 ± 26 | {OPEN} | {OPEN} | 8/9 at 100 | **1,850**\\* ± 382 | {OPEN} | 117 ± 26 |  |" in text
     assert "nk:n=30,k=4,i=1 (nk:n=30,k=4,seed=1)" in text
     assert "\n\nA *note*.\n\nMean ±" in text
     assert "measured with Octave on another machine in 2015." in text
@@ -429,7 +437,7 @@ def test_latex_is_well_formed_whatever_the_names(name: str) -> None:
     text = latex_document([*special_rows(), one_row(entry(), problem=problem, name=name)], note=name)
     assert in_order(text)
     assert {len(re.findall(r"(?<!\\)&", line)) for line in body_lines(text)} == {1 + 5 * len(LEVELS)}
-    without = re.sub(r"\\[_&%#{}$]|\$\\(pm|geq)\$|^%.*$", "", text, flags=re.MULTILINE)
+    without = re.sub(r"\\[_&%#{}$]|\$\\(pm|geq)\$|^%.*$|^\\resizebox.*$", "", text, flags=re.MULTILINE)
     assert not re.search(r"[_%#~^$<>|]", without)
 
 
@@ -451,15 +459,15 @@ def test_latex_escapes() -> None:
 def test_latex_has_all_there_is_to_say() -> None:
     text = latex(special_rows(), published=published(), note="50 % made up.")
     assert text.splitlines()[0].startswith("% ")
-    assert r"\usepackage{booktabs}" in text.splitlines()[0]
-    assert r"trap:k=4,n=20 & DAE-EDA & 1,000 & 12,004 & \,$\pm$3 & \textbf{0.021*} &" in text
+    assert r"\usepackage{booktabs,graphicx}" in text.splitlines()[0]
+    assert r"trap:k=4,n=20 & DAE-EDA & 1,000 & 12,004 & \,$\pm$3 & 0.021 &" in text
     assert r"\textit{paper} & \textit{\textbf{1,850*}} & \,$\pm$382 &" in text
     assert r"\textit{again 3/4}" in text
     assert "1 failed" in text
-    assert r"\textbf{1,004*} & \,$\pm$3 \dots{} &" in text
-    assert r"\textit{(nk:n=30,k=4,seed=1)}" in text
+    assert r"1,004 & \,$\pm$3 \dots{} &" in text
+    assert r"\textit{(nk:n=30,k=4,seed=1)\dag{}}" in text
     assert r"\textendash{} & \textendash{} &" in text
-    assert r"\caption{50 \% made up. Mean $\pm$ standard deviation" in text
+    assert r"\caption{50 \% made up. Mean $\pm$ standard deviation of 10 runs" in text
 
 
 def test_a_long_table_takes_several_pages_and_splits_no_problem() -> None:
@@ -491,6 +499,7 @@ def test_flat_rows_have_the_same_keys() -> None:
     assert {tuple(row) for row in rows} == {
         (
             *("problem", "spec", "algorithm", "level", "popsize", "unsettled", "runs", "solved", "failed", "complete"),
+            "failed_at_any_size",
             *("evaluations", "evaluations_sd", "evaluations_star", "seconds", "seconds_sd", "seconds_star"),
             *("confirmed_runs", "confirmed_solved", "confirmed_evaluations", "confirmed_evaluations_sd"),
             *("confirmed_seconds", "confirmed_seconds_sd"),
@@ -508,7 +517,7 @@ def test_flat_rows_hold_the_numbers() -> None:
     assert (first["evaluations"], first["confirmed_runs"], first["confirmed_solved"]) == (12_004.0, 4, 3)
     assert (first["confirmed_evaluations"], first["published_evaluations"]) == (13_001.5, 2550.0)
     assert first["ratio"] == pytest.approx(12_004 / 2550)
-    assert (first["evaluations_star"], first["seconds_star"]) == (False, True)
+    assert (first["evaluations_star"], first["seconds_star"]) == (False, False)
     assert (boa["complete"], boa["published_evaluations_star"]) == (False, True)
     assert (boa_90["popsize"], boa_90["unsettled"], boa_90["runs"]) == (None, Unsettled.OPEN.value, None)
     assert (boa_90["ratio"], boa_90["published_seconds"]) == (None, 117.0)
@@ -523,3 +532,56 @@ def test_flat_rows_do_not_say_where_files_lie() -> None:
 def test_flat_rows_without_the_paper() -> None:
     assert {row["published_evaluations"] for row in flat_rows(special_rows())} == {None}
     assert {row["ratio"] for row in flat_rows(special_rows())} == {None}
+
+
+def test_the_paper_is_no_measure_for_another_landscape() -> None:
+    theirs = dataclasses.replace(NK, problem="nk:some/where/nk_30_4.1")
+    for problem, comparable in ((TRAP, True), (NK, False), (theirs, True)):
+        row = one_row(entry(), problem=problem)
+        assert all((flat["ratio"] is not None) == comparable for flat in flat_rows([row], published=published()))
+        for text in (shown(rich_table([row], published=published()), 200), markdown([row], published=published())):
+            assert ("†" in text) != comparable
+        assert (r"\dag{}" in latex([row], published=published())) != comparable
+        assert "†" not in shown(rich_table([row]), 200)  # without the paper there is nothing to mark
+
+
+def test_sizes_for_other_programs() -> None:
+    rows = flat_sizes(STUDY, special_runs())
+    first, second = rows[:2]
+    assert (first["problem"], first["algorithm"], first["popsize"]) == (TRAP.name, "DAE-EDA", 100)
+    assert (first["runs"], first["solved"], first["failed"], first["complete"]) == (10, 2, 0, True)
+    assert (first["best"], first["evaluations"]) == (19.2, 1504.5)
+    assert (second["failed"], second["best"], second["best_sd"]) == (1, 20.0, 0.0)
+    assert len(rows) == 5
+    assert len({tuple(row) for row in rows}) == 1
+    json.dumps(rows, allow_nan=False)
+    unjudged = {STUDY.cell(TRAP, DAE, 100).key: {0: Run(seed=0, status="done", success=None, best=3.5)}}
+    assert flat_sizes(STUDY, unjudged)[0]["solved"] is None
+
+
+def test_what_cannot_be_judged_is_not_called_unsolved() -> None:
+    made = {seed: Run(seed=seed, status="done", success=None, best=1.0) for seed in STUDY.seeds}
+    rows = analyse(STUDY, {STUDY.cell(TRAP, DAE, size).key: made for size in (100, 1000)})
+    text = shown(rich_table(rows[:1]), 120)
+    assert line_of(text, "trap") == "trap:k=4,n=20 DAE-EDA n/a n/a n/a n/a n/a n/a"
+    assert "n/a no optimum or target is known" in text
+    assert NONE not in text
+    assert flat_rows(rows)[0]["unsettled"] == "no optimum or target is known"
+
+
+def test_failures_are_seen_though_no_size_is_chosen() -> None:
+    runs = {STUDY.cell(TRAP, DAE, size).key: failed({}, *STUDY.seeds) for size in (100, 1000)}
+    rows = analyse(STUDY, runs)[:1]
+    text = shown(rich_table(rows), 120)
+    assert line_of(text, "20 failed") == "20 failed 20 failed"
+    assert "failed: these runs ended with an error" in text
+    assert f"| {NONE} (20 failed) |" in markdown(rows)
+    assert [flat["failed_at_any_size"] for flat in flat_rows(rows)] == [20, 20]
+
+
+@pytest.mark.parametrize(("runs", "possible"), [(7, False), (8, True)])
+def test_the_legend_says_when_no_star_is_possible(runs: int, possible: bool) -> None:
+    few = dataclasses.replace(effort(Measure(mean=5.0, sd=1.0), Measure(mean=5.0, sd=1.0)), runs=runs)
+    text = shown(rich_table([one_row(Entry(choice=1000, effort=few))]), 200)
+    assert ("significantly smaller" in text) == possible
+    assert (f"With {runs} runs no difference can be significant" in text) != possible

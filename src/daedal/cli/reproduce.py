@@ -21,6 +21,7 @@ from daedal.cli.study import (
     Workers,
     checked_order,
     plot_problems,
+    prepare_figures,
     run_and_show,
     run_with_display,
     test_named,
@@ -37,7 +38,9 @@ Algorithms: TypeAlias = Annotated[
 Runs: TypeAlias = Annotated[int | None, typer.Option(min=1, help="Runs of each cell; 20, or 10 with --quick.")]
 StorePath: TypeAlias = Annotated[Path, typer.Option("--store", help="The file with the results (SQLite).")]
 NkDir: TypeAlias = Annotated[Path | None, typer.Option(help="Folder with the paper's NK files, such as nk_30_4.1.")]
-MaxPopsize: TypeAlias = Annotated[int | None, typer.Option(help="The largest population size to try.")]
+MaxPopsize: TypeAlias = Annotated[
+    int | None, typer.Option(help="The largest population size to try; the paper's where not given.")
+]
 
 
 @app.command(name="table1")
@@ -77,18 +80,20 @@ def reproduce_table1(
 @app.command()
 def figures(
     algorithm: Algorithms = None,
-    runs: Runs = None,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each cell.")] = 20,
     store: StorePath = Path("repro-figures.db"),
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("figures"),
     workers: Workers = None,
     max_popsize: MaxPopsize = 16_000,
     retry_failed: RetryFailed = False,
+    dask: options.Dask = None,
 ) -> None:
     """Draw the paper's two figures: best fitness against evaluations and against CPU time."""
     study = table1(problems=FIGURES, algorithms=algorithm or (), runs=runs, max_popsize=max_popsize)
     order = checked_order(workers=workers, full_grid=True, confirm=0, retry_failed=retry_failed)
+    prepare_figures(output)  # now, and not after hours of work
     with Store(store) as opened:
-        finished = run_with_display(study, opened, order)
+        finished = run_with_display(study, opened, order, dask=dask)
         found = opened.runs()
     plot_problems(study, found, [], output)
     if not finished:

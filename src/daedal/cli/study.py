@@ -6,32 +6,35 @@ import dataclasses
 import io
 import json
 import os
+import shlex
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
 from rich.table import Table
 
 from daedal.cli import options
-from daedal.cli.words import INTERRUPTED, file_name, say, write_pieces
+from daedal.cli.words import INTERRUPTED, file_name, new_folder, say, write_pieces
 from daedal.executors import dask_executor
 from daedal.settings import unknown
 from daedal.study.analysis import Row, Runs, analyse
 from daedal.study.display import StudyDisplay
 from daedal.study.example import EXAMPLE
 from daedal.study.export import export as exported
-from daedal.study.figures import draw, save
+from daedal.study.figures import draw, find_matplotlib, save
 from daedal.study.published import published
 from daedal.study.runner import Order, Progress, run_study
 from daedal.study.spec import Study
 from daedal.study.statistics import Test
 from daedal.study.status import Status, study_status
 from daedal.study.store import Store
-from daedal.study.table import flat_rows, latex, markdown, rich_table, sizes_markdown, sizes_table
+from daedal.study.table import flat_rows, flat_sizes, latex, markdown, rich_table, sizes_markdown, sizes_table
 
 app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
 
@@ -76,6 +79,12 @@ StarTest: TypeAlias = Annotated[
     TestName, typer.Option("--test", help="Pairs of the same seed (signed-rank), or two samples (mann-whitney).")
 ]
 Holm: TypeAlias = Annotated[bool, typer.Option("--holm", help="Correct for the number of pairs (Holm).")]
+Number: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--study", metavar="N", help="Which study of the store; the one last run where not given."),
+]
+_Kind = TypeVar("_Kind", bound=StrEnum)
+_ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask
 Output: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", help="A file, not standard output.")]
 
@@ -131,8 +140,12 @@ def run_and_show(
     """Run a study, then show its table; after Ctrl-C the table so far."""
     with Store(path) as store:
         finished = run_with_display(study, store, order, dask=dask)
-        rows = analyse(study, store.runs(), test=test, correct=holm, confirm=order.confirm)
+        _, confirm, _ = store.study()  # an earlier order may have asked for more
+        rows = analyse(study, store.runs(), test=test, correct=holm, confirm=confirm)
     show_rows(rows, form, None, test=test, holm=holm)
+    failed = sum(row.failed for row in rows)
+    if failed:
+        say(f"{failed:,} runs of this study have failed: daedal study status --store {shlex.quote(str(path))} says why")
     if not finished:
         sys.exit(INTERRUPTED)
 
@@ -151,17 +164,19 @@ def run_with_display(study: Study, store: Store, order: Order, *, dask: str | No
 
 def _closing(progress: Progress, path: Path) -> str:
     made = f"{progress.done:,} runs made" if progress.done else "nothing was left to run"
-    failed = f", {progress.failed:,} of them failed (daedal study status says why)" if progress.failed else ""
-    return f"{made}{failed}; {progress.found:,} were in {path} before"
+    failed = f", {progress.failed:,} of them failed" if progress.failed else ""
+    return f"{made}{failed}; {progress.found:,} of this study were in {path} before"
 
 
 @app.command()
 def status(
-    store: StorePath, as_json: Annotated[bool, typer.Option("--json", help="Print it as one JSON object.")] = False
+    store: StorePath,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as one JSON object.")] = False,
+    number: Number = None,
 ) -> None:
     """Say how far the study of a store is, and what has failed."""
     with Store(store, create=False) as opened:
-        study, confirm, full_grid = opened.study()
+        study, confirm, full_grid = chosen_study(opened, number)
         found = study_status(study, opened.runs(), confirm=confirm, full_grid=full_grid)
     if as_json:
         totals = {name: found.total(name) for name in ("done", "failed", "left")}
@@ -181,33 +196,68 @@ def _show_status(found: Status) -> None:
         grid.add_row(cell.problem, cell.algorithm, *(f"{count:,}" for count in counts))
     console.print(grid)
     done, failed, left = (found.total(name) for name in ("done", "failed", "left"))
-    more = "" if left else "; the study is complete"
-    console.print(f"\n{done:,} runs done, {failed:,} failed, {left:,} left at least{more}", markup=False)
-    for error, count in found.errors.items():
-        console.print(f"failed {count:,} times: {error}", markup=False, soft_wrap=True)
+    ahead = f"at least {left:,} left" if left else "none left: the study is complete"
+    console.print(f"\n{done:,} runs done, {failed:,} failed, {ahead}", markup=False)
+    for error, count in islice(found.errors.items(), _ERRORS_SHOWN):
+        console.print(f"{count:,} failed: {error}", markup=False, soft_wrap=True)
+    others = len(found.errors) - _ERRORS_SHOWN
+    if others > 0:
+        console.print(f"and {others:,} other errors; --json has them all", markup=False)
+    if failed:
+        console.print("--retry-failed runs them again", markup=False)
 
 
 @app.command(name="table")
 def show_table(
     store: StorePath,
-    form: TableForm = Form.RICH,
+    form: Annotated[
+        Form | None, typer.Option("--format", help="How to write the table; by the file's name where not given.")
+    ] = None,
     sizes: Annotated[bool, typer.Option("--sizes", help="One line for each population size instead.")] = False,
     test: StarTest = TestName.SIGNED_RANK,
     holm: Holm = False,
     output: Output = None,
+    number: Number = None,
 ) -> None:
     """Show the sizes that solve 50 and 90 % of the runs, their effort, and who is significantly better."""
     with Store(store, create=False) as opened:
-        study, confirm, _ = opened.study()
+        study, confirm, _ = chosen_study(opened, number)
         runs = opened.runs()
+    form = form or _by_suffix(output, {".md": Form.MARKDOWN, ".tex": Form.LATEX, ".csv": Form.CSV, ".json": Form.JSON})
+    form = form or Form.RICH
     if sizes:
-        if form not in (Form.RICH, Form.MARKDOWN):
-            raise ValueError(f"expected --sizes with --format rich or markdown, got --format {form.value}")
-        rich_or_text = sizes_table(study, runs) if form is Form.RICH else sizes_markdown(study, runs)
-        _write(rich_or_text, output)
+        _show_sizes(study, runs, form, output)
         return
     name = test_named(test)
     show_rows(analyse(study, runs, test=name, correct=holm, confirm=confirm), form, output, test=name, holm=holm)
+
+
+def _show_sizes(study: Study, runs: Runs, form: Form, output: Path | None) -> None:
+    if form is Form.LATEX:
+        raise ValueError("expected --sizes with --format rich, markdown, csv or json, got --format latex")
+    if form is Form.RICH:
+        _write(sizes_table(study, runs), output)
+    elif form is Form.MARKDOWN:
+        _write(sizes_markdown(study, runs), output)
+    else:
+        write_pieces(exported(flat_sizes(study, runs), form.value), output)
+
+
+def _by_suffix(output: Path | None, forms: Mapping[str, _Kind]) -> _Kind | None:
+    """Give the format that the name of a file asks for."""
+    return None if output is None else forms.get(output.suffix.lower())
+
+
+def chosen_study(store: Store, number: int | None) -> tuple[Study, int, bool]:
+    """Give the study of a number, or the one last run; where there are others, say so."""
+    found = store.study(number)
+    known = store.studies()
+    if len(known) > 1:
+        shown = known[-1] if number is None else number
+        others = ", ".join(str(one) for one in sorted(known) if one != shown)
+        last = ", which was last run" if shown == known[-1] else ""
+        say(f"{store.path}: study {shown}{last}; --study shows another one: {others}")
+    return found
 
 
 def test_named(name: TestName) -> Test:
@@ -248,10 +298,11 @@ def plot(
         "figures"
     ),
     problem: Annotated[list[str] | None, typer.Option("--problem", help="A problem of the study; repeat it.")] = None,
+    number: Number = None,
 ) -> None:
     """Draw the average best fitness against evaluations and CPU time, one figure a problem, as SVG and PNG."""
     with Store(store, create=False) as opened:
-        study, _, _ = opened.study()
+        study, _, _ = chosen_study(opened, number)
         runs = opened.runs()
     plot_problems(study, runs, problem or [], output)
 
@@ -262,19 +313,29 @@ def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> N
     for name in names:
         if name not in known:
             raise ValueError(unknown("problem of the study", name, known))
-    folder.mkdir(parents=True, exist_ok=True)
+    prepare_figures(folder)
     for problem in study.problems:
         if not names or problem.name in names:
             for path in save(draw(study, runs, problem), folder / file_name(problem.name)):
                 say(str(path))
 
 
+def prepare_figures(folder: Path) -> None:
+    """Check that figures can be drawn, and written to a folder."""
+    find_matplotlib()
+    new_folder(folder)
+
+
 @app.command()
 def export(
     store: StorePath,
-    form: Annotated[Export, typer.Option("--format", help="Parquet needs pyarrow.")] = Export.CSV,
+    form: Annotated[
+        Export | None,
+        typer.Option("--format", help="By the file's name, or csv, where not given; parquet needs pyarrow."),
+    ] = None,
     output: Output = None,
 ) -> None:
-    """Write everything about every run, one row a run."""
+    """Write everything about every run of a store, of whichever study, one row a run."""
+    form = form or _by_suffix(output, {f".{one.value}": one for one in Export}) or Export.CSV
     with Store(store, create=False) as opened:
         write_pieces(exported(opened.rows(), form.value), output)

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,10 +53,29 @@ def write_pieces(pieces: Iterable[bytes], output: Path | None) -> None:
         return
     rest = iter(pieces)
     first = next(rest, b"")  # before the file is opened, which empties it
-    with output.open("wb") as file:
+    with _opened(output) as file:
         file.write(first)
         for piece in rest:
             file.write(piece)
+
+
+def _opened(output: Path) -> IO[bytes]:
+    try:
+        return output.open("wb")
+    except OSError as error:
+        raise ValueError(
+            f"expected a file to write to at {output}, but it cannot be written: {error.strerror}"
+        ) from error
+
+
+def new_folder(folder: Path) -> None:
+    """Make a folder, where there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"expected a folder to write to at {folder}, but it cannot be made: {error.strerror}"
+        ) from error
 
 
 def file_name(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -35,7 +36,7 @@ class Effort:
     complete
         Whether all runs of the study are made.
     best
-        Mean of the best fitness.
+        The best fitness of a run.
     evaluations, seconds
         Until the best solution: evaluations, and CPU seconds. None without a run that ended well.
     """
@@ -45,7 +46,7 @@ class Effort:
     solved: int
     failed: int
     complete: bool
-    best: float | None
+    best: Measure | None
     evaluations: Measure | None
     seconds: Measure | None
 
@@ -71,12 +72,25 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of the table: an entry for each level; judged: whether one can tell that a run solved the problem."""
+    """One line of the table: an entry for each level.
+
+    Attributes
+    ----------
+    judged
+        Whether one can tell that a run solved the problem.
+    runs, failed
+        How many runs were made, of all population sizes, and how many of them were ended by an error.
+    under_way
+        The largest population size so far, as long as it is not known which sizes are the answer.
+    """
 
     problem: StudyProblem
     algorithm: StudyAlgorithm
     entries: Mapping[int, Entry]
     judged: bool = True
+    runs: int = 0
+    failed: int = 0
+    under_way: Effort | None = None
 
 
 def analyse(
@@ -109,10 +123,26 @@ def analyse(
                 level: _entry(study, runs, problem, algorithm, chosen[level], starred[level], confirm)
                 for level in LEVELS
             }
-            known = outcomes(study, runs, problem, algorithm).values()
-            judged = not any(success is None for of_size in known for success in of_size.values())
-            rows.append(Row(problem=problem, algorithm=algorithm, entries=entries, judged=judged))
+            rows.append(_row(study, runs, problem, algorithm, entries))
     return rows
+
+
+def _row(
+    study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, entries: Mapping[int, Entry]
+) -> Row:
+    cells = {popsize: _of_cell(study, runs, problem, algorithm, popsize) for popsize in algorithm.popsizes}
+    made = [run for found in cells.values() for run in found.values()]
+    is_open = any(entry.choice is Unsettled.OPEN for entry in entries.values())
+    largest = max((popsize for popsize, found in cells.items() if found), default=None)
+    return Row(
+        problem=problem,
+        algorithm=algorithm,
+        entries=entries,
+        judged=not any(run.success is None for run in made),
+        runs=len(made),
+        failed=sum(run.status != DONE for run in made),
+        under_way=_effort(largest, cells[largest], study.seeds) if is_open and largest is not None else None,
+    )
 
 
 def outcomes(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> Outcomes:
@@ -171,23 +201,24 @@ def _effort(
     popsize: int, runs: Mapping[int, Run], seeds: Sequence[int], starred: tuple[bool, bool] = (False, False)
 ) -> Effort:
     done = [run for run in runs.values() if run.status == DONE]
-    best = [run.best for run in done if run.best is not None]
     return Effort(
         popsize=popsize,
         runs=len(runs),
         solved=sum(run.success is True for run in runs.values()),
         failed=len(runs) - len(done),
         complete=all(seed in runs for seed in seeds),
-        best=sum(best) / len(best) if best else None,
+        best=_measure([run.best for run in done]),
         evaluations=_measure([run.evaluations for run in done], starred[0]),
         seconds=_measure([run.seconds for run in done], starred[1]),
     )
 
 
-def _measure(values: Sequence[float | None], star: bool) -> Measure | None:
+def _measure(values: Sequence[float | None], star: bool = False) -> Measure | None:
     known = [float(value) for value in values if value is not None]
     if not known:
         return None
+    if not all(map(math.isfinite, known)):  # a run that found nothing feasible
+        return Measure(mean=sum(known), sd=math.nan, star=star)
     mean, sd = mean_sd(known)
     return Measure(mean=mean, sd=sd, star=star)
 
@@ -200,17 +231,22 @@ def _stars(
     test: Test,
     correct: bool,
 ) -> tuple[set[str], set[str]]:
-    """Give the names of the algorithms whose evaluations, and whose seconds, are significantly the smallest."""
+    """Give the names of the algorithms whose evaluations, and whose seconds, are significantly the smallest.
+
+    Nobody has won before all have ended: there is none while a rival's size, or a run of it, is still missing. A rival
+    of which no size reaches the level takes no part.
+    """
+    if any(choice is Unsettled.OPEN for choice in chosen.values()):
+        return set(), set()
     evaluations: dict[str, dict[int, float]] = {}
     seconds: dict[str, dict[int, float]] = {}
     for algorithm, choice in chosen.items():
         if isinstance(choice, Unsettled):
             continue
-        done = {
-            seed: run
-            for seed, run in _of_cell(study, runs, problem, algorithm, choice).items()
-            if run.evaluations is not None and run.seconds is not None
-        }
+        found = _of_cell(study, runs, problem, algorithm, choice)
+        if len(found) < study.runs:
+            return set(), set()
+        done = {seed: run for seed, run in found.items() if run.evaluations is not None and run.seconds is not None}
         evaluations[algorithm.name] = {seed: float(run.evaluations or 0) for seed, run in done.items()}
         seconds[algorithm.name] = {seed: run.seconds or 0.0 for seed, run in done.items()}
     return stars(evaluations, test=test, correct=correct), stars(seconds, test=test, correct=correct)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
+from itertools import groupby
 from types import TracebackType
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from daedal.study.analysis import analyse
+from daedal.study.analysis import Row, analyse
+from daedal.study.plan import Unsettled
 from daedal.study.runner import Progress
 from daedal.study.table import rich_table
 
 _SECONDS_BETWEEN_TABLES = 1.0
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
-_LINES_ABOVE = 6  # of the display that are not the table
+_LINES_ABOVE = 5  # of the display that are not the table
+_SECONDS_OF_A_PAGE = 5.0
 
 
 class StudyDisplay:
@@ -60,7 +63,7 @@ class StudyDisplay:
     def line(self, progress: Progress) -> str:
         """Say in one line how far a study is."""
         ahead = sum(progress.ahead.values())
-        words = [f"{progress.found + progress.done:,} runs done", f"{ahead:,} left at least"]
+        words = [f"{progress.found + progress.done:,} runs done", f"at least {ahead:,} left"]
         if progress.failed:
             words.append(f"{progress.failed:,} failed")
         words.append(f"{_time(time.monotonic() - self._started)} so far")
@@ -70,15 +73,48 @@ class StudyDisplay:
         return ", ".join(words)
 
     def picture(self, progress: Progress) -> Group:
-        """Give the whole display; the table shows the problems that are being run, as many as there is room for."""
-        done, ahead = progress.found + progress.done, sum(progress.ahead.values())
-        bar = Table.grid(padding=(0, 2))
-        bar.add_row(ProgressBar(total=max(done + ahead, 1), completed=done, width=30), Text(self.line(progress)))
+        """Give the whole display: how far it is, and the table so far, problem by problem in turn if it is long."""
         rows = analyse(progress.study, progress.runs)
-        active = {cell.problem.name for cell, count in progress.ahead.items() if count}
+        total, completed = _answers(rows)
+        if progress.order.full_grid:
+            completed = progress.found + progress.done
+            total = completed + sum(progress.ahead.values())
+        bar = Table.grid(padding=(0, 2))
+        bar.add_row(ProgressBar(total=max(total, 1), completed=completed, width=30), Text(self.line(progress)))
+        return Group(bar, Text(), *self._page(rows))
+
+    def _page(self, rows: list[Row]) -> list[RenderableType]:
+        """Give the table, or as many of its problems as there is room for, with another one first every few seconds."""
+        table = rich_table(rows, width=self.console.width, legend=False)
         room = max(self.console.size.height - _LINES_ABOVE, 4)
-        shown = [row for row in rows if row.problem.name in active] or rows
-        return Group(bar, Text(), rich_table(shown[: max(room // 2, 1)], width=self.console.width, legend=False))
+        if self._height(table) <= room:
+            return [table]
+        problems = [list(of_problem) for _, of_problem in groupby(rows, key=lambda row: row.problem)]
+        first = int((time.monotonic() - self._started) / _SECONDS_OF_A_PAGE) % len(problems)
+        turned = problems[first:] + problems[:first]
+        shown = 1
+        while shown < len(turned) and self._height(self._table(turned[: shown + 1])) <= room:
+            shown += 1
+        note = f"{_numbered(first, shown, len(problems))} of {len(problems)} problems; the others follow in turn"
+        return [self._table(turned[:shown]), Text(note, style="dim")]
+
+    def _table(self, problems: list[list[Row]]) -> RenderableType:
+        return rich_table([row for rows in problems for row in rows], width=self.console.width, legend=False)
+
+    def _height(self, table: RenderableType) -> int:
+        return len(self.console.render_lines(table, pad=False))
+
+
+def _numbered(first: int, shown: int, count: int) -> str:
+    """Name the problems that are shown by their numbers, from 1 on."""
+    last = (first + shown - 1) % count
+    return f"{first + 1}" if shown == 1 else f"{first + 1} to {last + 1}"
+
+
+def _answers(rows: list[Row]) -> tuple[int, int]:
+    """Count what the table is to say, and what of it is known."""
+    choices = [entry.choice for row in rows for entry in row.entries.values()]
+    return len(choices), sum(choice is not Unsettled.OPEN for choice in choices)
 
 
 def _time(seconds: float) -> str:

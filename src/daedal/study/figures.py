@@ -60,21 +60,22 @@ def draw(study: Study, runs: Runs, problem: StudyProblem, *, optimum: float | No
     >>> figure.get_suptitle()
     'onemax:n=20'
     """
-    matplotlib = _matplotlib()
+    matplotlib = find_matplotlib()
     found = {algorithm: efforts(study, runs, problem, algorithm) for algorithm in study.algorithms}
     with matplotlib.rc_context(_STYLE):
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.0, 4.0), layout="constrained")
         figure.suptitle(_plain(problem_title(problem)[0]), fontsize=12, fontweight="bold")
         left, right = figure.subplots(1, 2, sharey=True)
-        best = _optimum(study, runs, problem) if optimum is None else optimum
+        best = _goal(study, runs, problem) if optimum is None else ("optimum", optimum)
         lines = []
         for axes, measure in ((left, "evaluations"), (right, "seconds")):
             lines = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
-            _draw_optimum(axes, best, problem)
+            _draw_goal(axes, best, problem)
             _scale(axes)
         _label(left, right, problem)
         partial = any(not effort.complete for sizes in found.values() for effort in sizes)
-        _draw_legend(figure, lines, [algorithm.name for algorithm in found], partial=partial)
+        drawn = [(line, one.name) for line, one in zip(lines, found, strict=True) if found[one]]
+        _draw_legend(figure, [line for line, _ in drawn], [name for _, name in drawn], partial=partial)
     return figure
 
 
@@ -104,7 +105,7 @@ def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = 
     >>> paths[0].name
     'onemax.svg'
     """
-    matplotlib = _matplotlib()
+    matplotlib = find_matplotlib()
     paths = []
     for form in formats:
         # Not with_suffix: "nk_n=30,k=4.1" has a dot of its own.
@@ -115,7 +116,8 @@ def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = 
     return paths
 
 
-def _matplotlib() -> Any:
+def find_matplotlib() -> Any:
+    """Give matplotlib, or say how to install it."""
     try:
         return importlib.import_module("matplotlib")
     except ImportError as error:
@@ -139,25 +141,30 @@ def _draw_sizes(axes: Axes, algorithm: StudyAlgorithm, sizes: Sequence[Effort], 
 def _point(effort: Effort, measure: str) -> tuple[float, float] | None:
     """Give the place of a size, or None where a logarithmic axis has none for it."""
     value = getattr(effort, measure)
-    if value is None or value.mean <= 0 or effort.best is None or not math.isfinite(effort.best):
+    if value is None or value.mean <= 0 or effort.best is None or not math.isfinite(effort.best.mean):
         return None
-    return value.mean, effort.best
+    return value.mean, effort.best.mean
 
 
-def _optimum(study: Study, runs: Runs, problem: StudyProblem) -> float | None:
+def _goal(study: Study, runs: Runs, problem: StudyProblem) -> tuple[str, float] | None:
+    """Give what there is to reach, and its name."""
     cells = (study.cell(problem, algorithm, size) for algorithm in study.algorithms for size in algorithm.popsizes)
     known = (run.optimum for cell in cells for run in runs.get(cell.key, {}).values())
-    return next((optimum for optimum in known if optimum is not None), None)
+    optimum = next((optimum for optimum in known if optimum is not None), None)
+    if optimum is not None:
+        return "optimum", optimum
+    return None if problem.target is None else ("target", problem.target)
 
 
-def _draw_optimum(axes: Axes, optimum: float | None, problem: StudyProblem) -> None:
-    if optimum is None or not math.isfinite(optimum):
+def _draw_goal(axes: Axes, goal: tuple[str, float] | None, problem: StudyProblem) -> None:
+    if goal is None or not math.isfinite(goal[1]):
         return
-    axes.axhline(optimum, linestyle=(0, (5, 3)), linewidth=0.9, color=_GREY, zorder=1, label="_optimum")
+    name, value = goal
+    axes.axhline(value, linestyle=(0, (5, 3)), linewidth=0.9, color=_GREY, zorder=1, label="_optimum")
     # No point is beyond the optimum: on that side of the line there is room.
     axes.annotate(
-        "optimum",
-        (0.0, optimum),
+        name,
+        (0.0, value),
         xycoords=axes.get_yaxis_transform(),
         xytext=(4, -3 if problem.minimize else 3),
         textcoords="offset points",
@@ -205,6 +212,8 @@ def _draw_legend(figure: Figure, lines: Sequence[Line2D], names: Sequence[str], 
         line2d = importlib.import_module("matplotlib.lines").Line2D
         handles.append(line2d([], [], linestyle="none", marker="o", color=_GREY, markerfacecolor="white"))
         labels.append("not all runs made")
+    if not labels:
+        return
     legend = figure.legend(
         handles,
         [str(number) for number in range(len(labels))],

@@ -81,11 +81,17 @@ def _problems(study: Study, names: Sequence[str]) -> list[StudyProblem]:
     """Give the problems that are named, in the order of the table."""
     wanted: set[str] = set()
     for name in names:
-        found = {problem.name for problem in study.problems if name in (problem.name, problem.name.partition(":")[0])}
+        found = {one.name for one in study.problems if _sorted(name) in (_sorted(one.name), one.name.partition(":")[0])}
         if not found:
             raise ValueError(unknown("problem of Table 1", name, [problem.name for problem in study.problems]))
         wanted |= found
     return [problem for problem in study.problems if problem.name in wanted or not names]
+
+
+def _sorted(name: str) -> str:
+    """Write a problem's parameters in one order: "trap:n=20, k=4" is "trap:k=4,n=20"."""
+    kind, colon, parameters = name.replace(" ", "").partition(":")
+    return f"{kind}{colon}{','.join(sorted(parameters.split(',')))}"
 
 
 def _algorithms(study: Study, names: Sequence[str]) -> list[StudyAlgorithm]:

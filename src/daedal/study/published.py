@@ -10,6 +10,7 @@ from importlib import resources
 from typing import TypeAlias
 
 from daedal.study.analysis import Measure
+from daedal.study.spec import StudyProblem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,17 @@ class Published:
 
 PublishedTable: TypeAlias = Mapping[tuple[str, str], Mapping[int, Published | None]]
 """By the names of problem and algorithm, and by level; None where the paper found no size."""
+
+
+def is_theirs(problem: StudyProblem) -> bool:
+    """Whether a problem is the paper's own, and not another landscape, drawn from a seed, that stands for it.
+
+    Examples
+    --------
+    >>> is_theirs(StudyProblem(name="nk:n=30,k=4,i=2", problem="nk:n=30,k=4,seed=2"))
+    False
+    """
+    return "seed=" not in problem.problem
 
 
 @cache

@@ -51,6 +51,8 @@ class StudyProblem:
         Whether smaller is better.
     target
         Fitness that counts as solved; a problem's own optimum where not given.
+    version
+        Any text; another version has runs of its own. For what a file or a program depends on and nobody can see.
     """
 
     name: str
@@ -59,6 +61,7 @@ class StudyProblem:
     by_row: bool = False
     minimize: bool = False
     target: float | None = None
+    version: str = ""
     identity: str | None = None
     """What the problem was when it was run, for a study that comes from a store: its file may be gone since."""
 
@@ -78,6 +81,7 @@ class StudyProblem:
             "by_row": self.by_row,
             "minimize": self.minimize,
             "target": self.target,
+            **({"version": self.version} if self.version else {}),
         }
 
 
@@ -197,7 +201,7 @@ class Study:
             "shuffle": self.shuffle,
             "limits": {name: value for name in _LIMITS if (value := getattr(self.limits, name)) is not None},
             "problems": [
-                _without_none(dataclasses.asdict(problem) | {"identity": problem.content["problem"]})
+                _given(dataclasses.asdict(problem) | {"identity": problem.content["problem"]})
                 for problem in self.problems
             ],
             "algorithms": [
@@ -306,6 +310,7 @@ def _problem(given: object, folder: Path | None, *, stored: bool) -> StudyProble
         by_row=_bool("by_row", table.get("by_row", False)),
         minimize=_bool("minimize", table.get("minimize", False)),
         target=None if target is None else float(target),
+        version=_text("version", table["version"], "text") if "version" in table else "",
         identity=table["identity"] if "identity" in table else identity(problem),
     )
 
@@ -354,8 +359,8 @@ def _bool(key: str, given: object) -> bool:
     return given
 
 
-def _without_none(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, "")}
 
 
 def _changed(algorithm: Algorithm) -> dict[str, object]:

@@ -153,6 +153,18 @@ def stars(
     }
 
 
+def can_be_significant(runs: int, *, test: Test, level: float = LEVEL) -> bool:
+    """Say whether any outcome of so many runs gives a p-value below the level.
+
+    Examples
+    --------
+    >>> [can_be_significant(runs, test="signed-rank") for runs in (7, 8)]
+    [False, True]
+    """
+    apart = {seed: float(seed) for seed in range(runs)}, {seed: 2.0 * seed + runs for seed in range(runs)}
+    return p_value(*apart, test=test) < level
+
+
 def mean_sd(values: Iterable[float]) -> tuple[float, float]:
     """Give the mean and the standard deviation of a sample (n - 1 below), which is 0.0 for one value.
 

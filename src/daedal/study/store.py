@@ -141,11 +141,26 @@ class Store:
                 (spec, confirm, full_grid),
             )
 
-    def study(self) -> tuple[Study, int, bool]:
-        """Give the study that was last run, how many runs confirm its choices, and whether its grid is run in full."""
-        rows = self._query("SELECT spec, confirm, full_grid FROM studies ORDER BY used DESC LIMIT 1")
-        if not rows:
+    def studies(self) -> list[int]:
+        """Give the numbers of the studies that were run, the last one last."""
+        return [number for (number,) in self._query("SELECT id FROM studies ORDER BY used")]
+
+    def study(self, number: int | None = None) -> tuple[Study, int, bool]:
+        """Give a study, how many runs confirm its choices, and whether its grid is run in full.
+
+        Parameters
+        ----------
+        number
+            One of `studies`; None: the one that was last run.
+        """
+        known = self.studies()
+        if not known:
             raise ValueError(f"expected a study in {self.path}, but none was run with it; see daedal study run")
+        if number is not None and number not in known:
+            numbers = ", ".join(map(str, sorted(known)))
+            raise ValueError(f"expected the number of a study in {self.path}, one of {numbers}, got {number}")
+        chosen = known[-1] if number is None else number
+        rows = self._query("SELECT spec, confirm, full_grid FROM studies WHERE id = ?", (chosen,))
         spec, confirm, full_grid = rows[0]
         return Study.from_dict(json.loads(spec), stored=True), int(confirm), bool(full_grid)
 
@@ -199,7 +214,10 @@ class Store:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give everything about every run, one dictionary a run, in the order in which they ended."""
         with errors_explained(self.path, _WHAT):
-            cursor = self._connection.execute("SELECT * FROM results ORDER BY run")
+            cursor = self._connection.execute(
+                "SELECT results.*, key AS cell FROM results JOIN runs ON runs.id = run JOIN cells ON cells.id = cell "
+                "ORDER BY run"
+            )
             names = [column[0] for column in cursor.description]
             for values in cursor:
                 row = dict(zip(names, values, strict=True))

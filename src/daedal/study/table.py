@@ -6,6 +6,7 @@ below it what the paper has, what fresh seeds say, and how many runs failed.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,15 +17,24 @@ from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResul
 from rich.text import Text
 
 from daedal.study.analysis import Effort, Measure, Row, Runs, efforts, outcomes
-from daedal.study.plan import LEVELS, Unsettled
-from daedal.study.published import Published, PublishedTable
+from daedal.study.plan import LEVELS, Choice, Unsettled
+from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.spec import Study, StudyProblem
-from daedal.study.statistics import LEVEL, Test
+from daedal.study.statistics import LEVEL, Test, can_be_significant
 
 _NONE = "\N{EN DASH}"
 _OPEN = "…"
+_UNKNOWN = "n/a"
+_OTHER = "†"
 _TESTS: dict[Test, str] = {"signed-rank": "Wilcoxon signed-rank", "mann-whitney": "Mann-Whitney"}
-_ASCII = {" ± ": " +-", "≥ ": ">=", _NONE: "-", _OPEN: "?", "─": "-"}  # of the same width, so that columns stay in line
+_ASCII = {
+    " ± ": " +-",
+    "≥ ": ">=",
+    _NONE: "-",
+    _OPEN: "?",
+    _OTHER: "+",
+    "─": "-",
+}  # of the same width, so that columns stay in line
 _LATEX: dict[str, str | int | None] = {
     "\\": r"\textbackslash{}",
     **{sign: rf"\{sign}" for sign in "_&%#{}$"},
@@ -35,6 +45,7 @@ _LATEX: dict[str, str | int | None] = {
     "|": r"\textbar{}",
     _NONE: r"\textendash{}",
     _OPEN: r"\dots{}",
+    _OTHER: r"\dag{}",
     "±": r"$\pm$",
     "≥": r"$\geq$",
 }
@@ -149,7 +160,7 @@ def markdown(
     header = ["Problem", "Algorithm", *(name for level in LEVELS for name in (f"≥ {level} %: popsize", *names))]
     body = []
     for problem, of_problem in groupby(rows, key=lambda row: row.problem):
-        title = _marked_down(" ".join(filter(None, problem_title(problem))))
+        title = _marked_down(" ".join(filter(None, _title(problem, published))))
         for row in of_problem:
             cells = [cell for level in LEVELS for cell in _markdown_cells(row, level, published, again)]
             body.append([title, _marked_down(row.algorithm.name), *cells])
@@ -180,11 +191,11 @@ def latex(
     >>> from daedal.study.analysis import analyse
     >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
     >>> print(latex(analyse(study, {})).splitlines()[0])
-    % Written by daedal. \input it in a document with \usepackage{booktabs}.
+    % Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}.
     """
     published = _of_rows(rows, published)
     caption = _escaped(" ".join(filter(None, [note, *_legend(rows, published, test, correct)])))
-    parts = [r"% Written by daedal. \input it in a document with \usepackage{booktabs}."]
+    parts = [r"% Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}."]
     for number, page in enumerate(_pages(_side_by_side(rows, published).groups)):
         parts.append(_latex_page(page, "Continued." if number else caption))
     return "\n".join(parts) + "\n"
@@ -210,7 +221,7 @@ def latex_document(
         [
             r"\documentclass[a4paper]{article}",
             r"\usepackage[margin=1cm]{geometry}",
-            r"\usepackage{booktabs}",
+            r"\usepackage{booktabs,graphicx}",
             r"\pagestyle{empty}",
             r"\begin{document}",
             f"{table}\\end{{document}}\n",
@@ -262,10 +273,41 @@ def sizes_markdown(study: Study, runs: Runs) -> str:
     return _markdown_table(["Problem", "Algorithm", *names], body)
 
 
+def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
+    """Give every population size that has runs for other programs, see `sizes_table`.
+
+    Examples
+    --------
+    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
+    >>> flat_sizes(study, {})
+    []
+    """
+    flat = []
+    for problem, algorithm in study.pairs():
+        known = outcomes(study, runs, problem, algorithm)
+        for effort in efforts(study, runs, problem, algorithm):
+            judged = None not in known[effort.popsize].values()
+            flat.append(
+                {
+                    "problem": problem.name,
+                    "spec": _without_folder(problem.problem),
+                    "algorithm": algorithm.name,
+                    "popsize": effort.popsize,
+                    "runs": effort.runs,
+                    "solved": effort.solved if judged else None,
+                    "failed": effort.failed,
+                    "complete": effort.complete,
+                    **_flat_measures("", effort, ("best", "evaluations", "seconds"), ("mean", "sd")),
+                }
+            )
+    return flat
+
+
 def flat_rows(rows: Sequence[Row], *, published: PublishedTable | None = None) -> list[dict[str, object]]:
     """Give the table for other programs: one dictionary for each problem, algorithm and level.
 
-    Where there is no population size, `unsettled` says why. `ratio` is our evaluations over the paper's.
+    Where there is no population size, `unsettled` says why. `ratio` is our evaluations over the paper's, where the
+    problem is the same.
 
     Examples
     --------
@@ -281,7 +323,7 @@ def flat_rows(rows: Sequence[Row], *, published: PublishedTable | None = None) -
 def problem_title(problem: StudyProblem) -> tuple[str, str]:
     """Give a problem's name and, in brackets, what it is where the name does not say so: a seed has to be seen.
 
-    Of a file only the name is given, not where it lies.
+    There, only the name of a file is given, not where it lies.
 
     Examples
     --------
@@ -290,9 +332,18 @@ def problem_title(problem: StudyProblem) -> tuple[str, str]:
     >>> problem_title(StudyProblem(name="trap:k=5,n=50", problem="trap:k=5,n=50"))
     ('trap:k=5,n=50', '')
     """
-    spec = _one_line(_without_folder(problem.problem))
-    name = spec if problem.name == problem.problem else _one_line(problem.name)
+    name, spec = _one_line(problem.name), _one_line(_without_folder(problem.problem))
     return name, "" if _without_folder(name) == spec else f"({spec})"
+
+
+def _title(problem: StudyProblem, published: PublishedTable | None) -> tuple[str, str]:
+    """Give the title of a problem, with a mark where the paper's numbers are of another one."""
+    name, spec = problem_title(problem)
+    return name, f"{spec}{_OTHER}" if _is_another(problem, published) else spec
+
+
+def _is_another(problem: StudyProblem, published: PublishedTable | None) -> bool:
+    return not is_theirs(problem) and any(name == problem.name for name, _ in published or ())
 
 
 # What there is to say
@@ -303,13 +354,22 @@ def _block(row: Row, level: int, published: PublishedTable | None) -> _Block:
     known = None if published is None else published.get((row.problem.name, row.algorithm.name))
     paper = None if known is None else _paper_line(known.get(level))
     if entry.effort is None:
-        sign = _Cell(text=_OPEN if entry.choice is Unsettled.OPEN else _NONE)
-        return _Block(ours=[_Line(label=sign, evaluations=sign, seconds=sign)], paper=paper, again=[])
+        return _Block(ours=_lines_without_size(row, entry.choice is Unsettled.OPEN), paper=paper, again=[])
     again = []
     if entry.confirmed is not None:
         label = f"again {entry.confirmed.solved}/{entry.confirmed.runs}" if entry.confirmed.runs else "again"
         again = _effort_lines(entry.confirmed, label, style="dim")
     return _Block(ours=_effort_lines(entry.effort, f"{entry.effort.popsize:,}"), paper=paper, again=again)
+
+
+def _lines_without_size(row: Row, is_open: bool) -> list[_Line]:
+    """Say why there is no population size; of one that is still tried, how many runs solved the problem so far."""
+    sign = _Cell(text=_OPEN if is_open else _NONE if row.judged else _UNKNOWN)
+    so_far = sign
+    if is_open and row.judged and row.under_way is not None:
+        so_far = _Cell(text=f"{row.under_way.solved}/{row.under_way.runs} at {row.under_way.popsize:,}", style="dim")
+    failed = [_Line(label=_Cell(text=f"{row.failed:,} failed", style="yellow"))] if row.failed else []
+    return [_Line(label=sign, evaluations=so_far, seconds=sign), *failed]
 
 
 def _paper_line(numbers: Published | None) -> _Line:
@@ -356,7 +416,9 @@ def _seconds(value: float) -> str:
 
 
 def _without_folder(spec: str) -> str:
-    """Leave out where a file lies: "nk:some/file.nk" or "some/file.py:function"."""
+    """Leave out where a file lies: "nk:some/file.nk" or "some/file.py:function"; a command stays as it is."""
+    if spec.startswith("cmd:"):
+        return spec
     path, _, function = spec.rpartition(":")
     if path.endswith(".py"):
         return f"{_last(path)}:{function}"
@@ -377,21 +439,43 @@ def _of_rows(rows: Sequence[Row], published: PublishedTable | None) -> Published
 def _legend(rows: Sequence[Row], published: PublishedTable | None, test: Test, correct: bool) -> list[str]:
     """Explain what is shown, and the signs that are there."""
     lines = [line for row in rows for level in LEVELS for line in _block(row, level, published).lines()]
-    signs = {word for line in lines for word in f"{line.evaluations.text} {line.evaluations.sd}".split()}
-    holm = ", corrected by Holm's method" if correct else ""
+    signs = {word for line in lines for word in f"{line.label.text} {line.evaluations.sd}".split()}
+    found = [entry.effort for row in rows for entry in row.entries.values() if entry.effort is not None]
+    runs = max((effort.runs for effort in found), default=0)
+    is_theirs_only = published is None or not any(_is_another(row.problem, published) for row in rows)
     sentences = {
-        "Mean ± standard deviation up to the best solution, at the smallest population size that solves that share "
-        "of the runs.": True,
-        f"* significantly smaller than all others of the problem (pairwise {_TESTS[test]} tests, "
-        f"p < {LEVEL}{holm}).": True,
-        f"{_NONE} no size reaches the level.": _NONE in signs,
-        f"{_OPEN} not all runs are made yet.": _OPEN in signs,
+        f"Mean ± standard deviation of {runs:,} runs up to the best solution, at the smallest population size that "
+        "solves that share of them.": runs > 0,
+        **_star_sentences(lines, found, test, correct),
+        f"{_NONE} none of the sizes that were tried reaches the level.": any(
+            entry.choice is Unsettled.NONE and row.judged for row in rows for entry in row.entries.values()
+        ),
+        f"{_OPEN} not all runs are made yet; 3/7 at 500: of 7 runs with popsize 500, 3 have solved it.": _OPEN in signs,
+        f"{_UNKNOWN} no optimum or target is known, so nobody can tell what is solved; see --sizes.": _UNKNOWN in signs,
+        "failed: these runs ended with an error; they count as not solved and are left out of the means.": any(
+            row.failed for row in rows
+        ),
         "again: the same size with fresh seeds, solved/runs.": any(
             entry.confirmed for row in rows for entry in row.entries.values()
         ),
         "paper: as published, measured with Octave on another machine in 2015.": published is not None,
+        f"{_OTHER} not the paper's landscape, but another of the same n and k: the paper's numbers are of "
+        "theirs.": not is_theirs_only,
     }
     return [sentence for sentence, holds in sentences.items() if holds]
+
+
+def _star_sentences(lines: Sequence[_Line], found: Sequence[Effort], test: Test, correct: bool) -> dict[str, bool]:
+    """Explain the star, and why there can be none."""
+    holm = ", corrected by Holm's method" if correct else ""
+    how = f"pairwise {_TESTS[test]} tests, p < {LEVEL}{holm}"
+    runs = max((effort.runs for effort in found), default=0)
+    possible = can_be_significant(runs, test=test)
+    return {
+        f"* significantly smaller than all others of the problem that reach the level ({how}).": possible
+        or any(line.evaluations.star or line.seconds.star for line in lines),
+        f"With {runs:,} runs no difference can be significant ({how}).": runs > 0 and not possible,
+    }
 
 
 # For a terminal
@@ -433,7 +517,7 @@ def _side_by_side(rows: Sequence[Row], published: PublishedTable | None, *, besi
         blank = [_EMPTY] * len(_names(beside=beside))
         return [[cell for part in parts for cell in part] for parts in zip_longest(*blocks, fillvalue=blank)]
 
-    return _with_problems(columns, _groups(rows, lines))
+    return _with_problems(columns, _groups(rows, published, lines))
 
 
 def _one_below_other(rows: Sequence[Row], published: PublishedTable | None, *, beside: bool = False) -> _Sheet:
@@ -447,7 +531,7 @@ def _one_below_other(rows: Sequence[Row], published: PublishedTable | None, *, b
             found += [[_Cell(text=f"≥ {level} %"), *first], *([_EMPTY, *other] for other in others)]
         return found
 
-    return _Sheet(columns, _groups(rows, lines), headed=True)
+    return _Sheet(columns, _groups(rows, published, lines), headed=True)
 
 
 def _names(*, beside: bool) -> list[str]:
@@ -464,10 +548,15 @@ def _cells(block: _Block, *, beside: bool) -> list[list[_Cell]]:
     return lines
 
 
-def _groups(rows: Sequence[Row], lines_of: Callable[[Row], list[list[_Cell]]]) -> list[_Group]:
+def _groups(
+    rows: Sequence[Row], published: PublishedTable | None, lines_of: Callable[[Row], list[list[_Cell]]]
+) -> list[_Group]:
     """Gather the lines of each problem."""
     return [
-        _Group(problem_title(problem), _named([(_one_line(row.algorithm.name), lines_of(row)) for row in of_problem]))
+        _Group(
+            _title(problem, published),
+            _named([(_one_line(row.algorithm.name), lines_of(row)) for row in of_problem]),
+        )
         for problem, of_problem in groupby(rows, key=lambda row: row.problem)
     ]
 
@@ -605,10 +694,16 @@ def _size_cells(effort: Effort, *, known: bool, failed: bool) -> list[_Cell]:
         _Cell(text=f"{effort.popsize:,}"),
         _Cell(text=f"{effort.solved if known else '?'}/{effort.runs}"),
         *([_Cell(text=f"{effort.failed:,}" if effort.failed else "", style="yellow")] if failed else []),
-        _Cell(text=_NONE if effort.best is None else f"{effort.best:.6g}"),
+        _best(effort.best),
         _measured(effort.evaluations, _evaluations),
         _measured(effort.seconds, _seconds),
     ]
+
+
+def _best(best: Measure | None) -> _Cell:
+    if best is None:
+        return _Cell(text=_NONE)
+    return _Cell(text=f"{best.mean:.6g}", sd=f"{best.sd:.2g}" if math.isfinite(best.sd) else "")
 
 
 # For documents
@@ -617,9 +712,8 @@ def _size_cells(effort: Effort, *, known: bool, failed: bool) -> list[_Cell]:
 def _markdown_cells(row: Row, level: int, published: PublishedTable | None, again: bool) -> list[str]:
     block, entry = _block(row, level, published), row.entries[level]
     ours = block.ours[0]
-    size = ours.label.text
-    if entry.effort is not None and entry.effort.failed:
-        size += f" ({entry.effort.failed:,} failed)"
+    failed = row.failed if entry.effort is None else entry.effort.failed
+    size = ours.label.text + (f" ({failed:,} failed)" if failed else "")
     paper = block.paper or _Line(label=_EMPTY)
     cells = [size, _markdown_cell(ours.evaluations)]
     cells += [_markdown_cell(paper.evaluations)] if published else []
@@ -671,6 +765,7 @@ def _latex_page(groups: Sequence[_Group], caption: str) -> str:
         [
             r"\begin{table*}",
             r"\centering\scriptsize\setlength{\tabcolsep}{2.5pt}",
+            r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
             rf"\begin{{tabular}}{{ll{'rr@{}lr@{}l' * len(LEVELS)}}}",
             r"\toprule",
             "& "
@@ -680,7 +775,7 @@ def _latex_page(groups: Sequence[_Group], caption: str) -> str:
             " & ".join(["Problem", "Algorithm", *[titles] * len(LEVELS)]) + r" \\",
             *(line for lines in body for line in (r"\midrule", *lines)),
             r"\bottomrule",
-            r"\end{tabular}",
+            r"\end{tabular}}",
             rf"\caption{{{caption}}}",
             r"\end{table*}",
         ]
@@ -718,21 +813,33 @@ def _flat(row: Row, level: int, published: PublishedTable | None) -> dict[str, o
         "algorithm": row.algorithm.name,
         "level": level,
         "popsize": None if isinstance(entry.choice, Unsettled) else entry.choice,
-        "unsettled": entry.choice.value if isinstance(entry.choice, Unsettled) else None,
+        "unsettled": _unsettled(row, entry.choice),
         **{name: getattr(effort, name, None) for name in ("runs", "solved", "failed", "complete")},
+        "failed_at_any_size": row.failed,
         **_flat_measures("", effort),
         **{f"confirmed_{name}": getattr(again, name, None) for name in ("runs", "solved")},
         **{name: value for name, value in _flat_measures("confirmed_", again).items() if not name.endswith("star")},
         **_flat_measures("published_", paper),
     }
     ours, theirs = flat["evaluations"], flat["published_evaluations"]
-    return flat | {"ratio": ours / theirs if isinstance(ours, float) and isinstance(theirs, float) else None}
+    if not is_theirs(row.problem) or not isinstance(ours, float) or not isinstance(theirs, float):
+        return flat | {"ratio": None}
+    return flat | {"ratio": ours / theirs}
 
 
-def _flat_measures(prefix: str, of: Effort | Published | None) -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for name in ("evaluations", "seconds"):
-        measure = getattr(of, name, None)
-        for end, part in (("", "mean"), ("_sd", "sd"), ("_star", "star")):
-            flat[f"{prefix}{name}{end}"] = getattr(measure, part, None)
-    return flat
+def _unsettled(row: Row, choice: Choice) -> str | None:
+    if not isinstance(choice, Unsettled):
+        return None
+    return "no optimum or target is known" if not row.judged and choice is Unsettled.NONE else choice.value
+
+
+def _flat_measures(
+    prefix: str,
+    of: Effort | Published | None,
+    names: Sequence[str] = ("evaluations", "seconds"),
+    parts: Sequence[str] = ("mean", "sd", "star"),
+) -> dict[str, object]:
+    ends = {"mean": "", "sd": "_sd", "star": "_star"}
+    return {
+        f"{prefix}{name}{ends[part]}": getattr(getattr(of, name, None), part, None) for name in names for part in parts
+    }
