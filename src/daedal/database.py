@@ -10,6 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _RETRY_SECONDS = 0.01
+_SIGNS_OF_DAMAGE = (
+    "Could not decode to UTF-8",
+    "no such table",
+    "no such column",
+    "malformed database",
+    "unsupported file",
+)
+"""What SQLite says of our own, fixed statements only where the file is not as it was made."""
+
 _LEAST_BYTES = 512
 """The smallest page, and so the smallest file, of SQLite. It takes a file of one byte for an empty database."""
 
@@ -274,6 +283,10 @@ def _no_database(path: str, what: str) -> str:
     return f"expected {what} in {path}, got a file that is not an SQLite database; name another one"
 
 
+def _damaged(error: sqlite3.Error, path: str, what: str) -> str:
+    return f"expected {what} in {path}, got a damaged file ({error}); restore a copy or name another one"
+
+
 def _code(error: sqlite3.Error) -> int | None:
     """Give SQLite's primary result code, or None for errors that Python's module found itself."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
@@ -281,13 +294,13 @@ def _code(error: sqlite3.Error) -> int | None:
 
 
 def _explained(error: sqlite3.Error, path: str, what: str) -> OSError | ValueError | None:
+    if _code(error) in (None, sqlite3.SQLITE_ERROR) and str(error).startswith(_SIGNS_OF_DAMAGE):
+        return ValueError(_damaged(error, path, what))
     match _code(error):
         case sqlite3.SQLITE_NOTADB:
             return ValueError(_no_database(path, what))
         case sqlite3.SQLITE_CORRUPT:
-            return ValueError(
-                f"expected {what} in {path}, got a damaged file ({error}); restore a copy or name another one"
-            )
+            return ValueError(_damaged(error, path, what))
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return TimeoutError(
                 f"expected to use {what} in {path}, but another process kept it locked for longer than the timeout; "

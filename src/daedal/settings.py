@@ -147,4 +147,7 @@ def _as_number(hint: type[int] | type[float], value: Setting) -> tuple[bool, Set
             return False, None
     kind = Integral if hint is int else Real
     fits = isinstance(value, kind) and not isinstance(value, bool)
-    return fits, hint(value) if fits else None  # type: ignore[arg-type]
+    try:
+        return fits, hint(value) if fits else None  # type: ignore[arg-type]
+    except OverflowError:  # a whole number beyond all floats
+        return False, None

@@ -96,8 +96,7 @@ class Limits:
             whole = isinstance(value, Integral) and not isinstance(value, bool)
             if value is not None and not (whole and value >= least):
                 raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}")
-        odd = not isinstance(self.target, Real) or isinstance(self.target, bool)
-        if self.target is not None and (odd or math.isnan(self.target)):
+        if self.target is not None and not _is_number(self.target):
             raise ValueError(f"expected target to be a number, got target={self.target!r}")
         seconds = self.max_seconds
         number = isinstance(seconds, Real) and not isinstance(seconds, bool)
@@ -115,3 +114,12 @@ class Limits:
         if self.patience is not None and since_best >= self.patience:
             return StopReason.PATIENCE
         return None
+
+
+def _is_number(value: object) -> bool:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False

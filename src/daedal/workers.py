@@ -232,7 +232,7 @@ def _answer(connection: Connection, function: Callable[[Any], Any], payload: obj
                 connection.send((Event.PART, part))
             answer = None
         connection.send((Event.DONE, answer))
-    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever it is, the parent decides
+    except BaseException as error:  # noqa: BLE001  whatever it is, the parent decides
         connection.send((Event.RAISED, named(error)))
 
 

@@ -89,9 +89,13 @@ BAD = [
     (("table1", "--nk-dir", "GONE"), "expected a folder with NK landscapes such as nk_30_4.1 at GONE, found none"),
     (("table1", "--problem", "nk", "--nk-dir", "FILE"), "expected a folder with NK landscapes"),
     (("table1", "--max-popsize", "10"), "expected a largest popsize of at least 50, the smallest of DAE-EDA, got 10"),
+    (("table1", "--problem", "hiff", "--nk-dir", "GONE"), "expected a folder with NK landscapes"),
     (("table1", "--runs", "0"), "--runs"),
+    (("table1", "--runs", "200000000"), "expected at most 1000000 runs"),
+    (("figures", "--runs", "200000000"), "expected at most 1000000 runs"),
+    (("figures", "--output", "FILE"), "expected a folder to write to at FILE, but it cannot be made"),
     (("table1", "--workers", "0"), "expected --workers of at least 1, got --workers 0"),
-    (("table1", "--confirm", "-1"), "expected --confirm of at least 0, got --confirm -1"),
+    (("table1", "--confirm", "-1"), "expected --confirm of 0 to 100,000, got --confirm -1"),
     (("table1", "--format", "xml"), "xml"),
     (("figures", "--workers", "-1"), "expected --workers of at least 1, got --workers -1"),
     (("table2",), "table2"),
@@ -106,3 +110,15 @@ def test_bad_input_ends_with_one_line_and_makes_no_store(
     (tmp_path / "FILE").touch()
     refused(here("reproduce", *words), says)
     assert list(tmp_path.iterdir()) == [tmp_path / "FILE"]
+
+
+def test_a_file_that_is_not_the_papers_landscape_is_refused(here: Any, refused: Any, tmp_path: Path) -> None:
+    path, words = (
+        tmp_path / "nk_30_4.1",
+        ("reproduce", "table1", "--nk-dir", tmp_path, "--store", tmp_path / "repro.db"),
+    )
+    path.write_text("garbage\n")
+    refused(here(*words), f"{path}, line 1: ")
+    write_nk(NK.random(20, 2, 1), path)
+    refused(here(*words), f"expected a landscape of n=30, k=4 in {path}, got one of n=20, k=2")
+    assert not (tmp_path / "repro.db").exists()

@@ -22,6 +22,7 @@ import pytest
 
 import daedal
 from daedal.bits import to_text
+from daedal.study.analysis import analyse
 from daedal.study.spec import Study
 from daedal.study.store import Store
 
@@ -479,7 +480,7 @@ BAD_WORDS = [
     ("run FOLDER --store NEW", "expected a study in "),
     ("run GOOD --store NEW --workers 0", "expected --workers of at least 1, got --workers 0"),
     ("run GOOD --store NEW --workers two", "--workers"),
-    ("run GOOD --store NEW --confirm -1", "expected --confirm of at least 0, got --confirm -1"),
+    ("run GOOD --store NEW --confirm -1", "expected --confirm of 0 to 100,000, got --confirm -1"),
     ("run GOOD --store FOLDER/gone/results.db", "there is no folder"),
     ("run GOOD", "Missing option '--store'"),
     ("run --store NEW", "Missing argument"),
@@ -512,3 +513,109 @@ def test_bad_words_end_with_one_line(
     refused(here("study", *words.split()), says)
     assert made.store.read_bytes() == before
     assert list(tmp_path.iterdir()) == [tmp_path / "good.toml"]
+
+
+# Against accidents
+
+
+@pytest.mark.parametrize("command", ["table", "export"])
+def test_the_store_is_not_written_over(command: str, made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
+    store, link = tmp_path / "results.db", tmp_path / "link.db"
+    shutil.copy(made.store, store)
+    link.symlink_to(store)
+    before = store.read_bytes()
+    for output in (store, link, tmp_path / "." / "results.db"):
+        refused(
+            here("study", command, "--store", store, "-o", output), "expected another file to write to than the store"
+        )
+    assert store.read_bytes() == before
+
+
+def test_what_was_written_before_stays_until_all_is_there(made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
+    store, output = tmp_path / "results.db", tmp_path / "runs.csv"
+    output.write_text("of last year")
+    shutil.copy(made.store, store)
+    data = bytearray(store.read_bytes())
+    data[-8000:] = b"\xff" * 8000  # the last pages, which an export comes to in the end
+    store.write_bytes(data)
+    refused(here("study", "export", "--store", store, "-o", output), "damaged")
+    assert output.read_text() == "of last year"
+    assert sorted(path.name for path in tmp_path.glob("*runs*")) == ["runs.csv"]
+
+
+def test_a_damaged_store_is_called_so(made: Made, tmp_path: Path) -> None:
+    """Whatever was turned over in it: an answer, or an error that the command line shows in one line."""
+    whole, path = made.store.read_bytes(), tmp_path / "results.db"
+    rng = np.random.default_rng(1)
+    refusals = 0
+    for _ in range(150):
+        data = bytearray(whole)
+        for place in rng.integers(len(data), size=rng.choice([1, 3, 30])):
+            data[place] = rng.integers(256)
+        path.write_bytes(data)
+        try:
+            with Store(path, create=False) as store:
+                study, confirm, _ = store.study()
+                analyse(study, store.runs(), confirm=confirm)
+                list(store.rows())
+        except (ValueError, TypeError, OSError):
+            refusals += 1
+    assert refusals > 20
+
+
+def test_figures_of_like_names_are_kept_apart(here: Any, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    names = ["a b", "a-b", "A b", "\N{GREEK SMALL LETTER ALPHA}", "β"]
+    problems = [{"name": name, "problem": f"onemax:n={4 + index}"} for index, name in enumerate(names)]
+    with Store(tmp_path / "results.db") as store:
+        store.remember(Study.from_dict({"runs": 1, "popsizes": [9], "problems": problems, "algorithms": ["umda"]}))
+    assert here("study", "plot", "--store", tmp_path / "results.db", "-o", tmp_path / "figures").returncode == 0
+    found = sorted(path.name for path in (tmp_path / "figures").glob("*.svg"))
+    assert found == ["A-b-3.svg", "a-b-2.svg", "a-b.svg", "\N{GREEK SMALL LETTER ALPHA}.svg", "β.svg"]
+
+
+def test_a_closed_output_is_named(made: Made, cli: Any) -> None:
+    done = cli("study", "export", "--store", made.store, preexec_fn=lambda: os.close(1))
+    assert done.returncode == 2
+    assert done.stderr == "error: expected a standard output to write to, but it is closed; name a file with -o\n"
+
+
+def test_what_a_terminal_cannot_show_is_no_reason_to_end(cli: Any, tmp_path: Path) -> None:
+    study = Study.from_dict(
+        {
+            "runs": 1,
+            "popsizes": [9],
+            "problems": [{"name": "\N{GREEK SMALL LETTER ALPHA}", "problem": "onemax:n=5"}],
+            "algorithms": ["umda"],
+        }
+    )
+    with Store(tmp_path / "results.db") as store:
+        store.remember(study)
+    for command in ("table", "status"):
+        done = cli("study", command, "--store", tmp_path / "results.db", variables={"PYTHONIOENCODING": "ascii"})
+        assert done.returncode == 0, done.stderr
+        assert r"\u03b1" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("problem", "algorithm", "says"),
+    [
+        (f"{{ problem = 'onemax:n=5', target = 1{'0' * 400} }}", "'umda'", "expected target to be a number"),
+        ("'onemax:n=5'", f"{{ algorithm = 'pbil', settings = {{ learning_rate = 1{'0' * 400} }} }}", "learning_rate"),
+        ("[" * 2000, "'umda'", "it is nested too deeply"),
+    ],
+    ids=["target", "setting", "nested"],
+)
+def test_numbers_and_tables_beyond_all_bounds(
+    problem: str, algorithm: str, says: str, here: Any, refused: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "study.toml").write_text(f"problems = [{problem}]\nalgorithms = [{algorithm}]\n")
+    refused(here("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db"), says)
+    assert not (tmp_path / "results.db").exists()
+
+
+@pytest.mark.parametrize("confirm", [100_001, 10**30, -1])
+def test_confirming_runs_are_bounded(confirm: int, made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
+    words = ("study", "run", made.folder / "study.toml", "--store", tmp_path / "results.db", "--confirm", confirm)
+    refused(here(*words), "expected --confirm of 0 to 100,000")
+    assert not (tmp_path / "results.db").exists()

@@ -413,10 +413,18 @@ def test_a_disk_that_fails_is_said_and_nothing_is_damaged(tmp_path: Path) -> Non
     assert notes(path) == ["kept"]
 
 
+@pytest.mark.parametrize("statement", ["SELECT * FROM letter", "SELECT ink FROM note", "SELECT CAST(x'ff' AS TEXT)"])
+def test_a_file_that_is_not_as_it_was_made_is_damaged(tmp_path: Path, statement: str) -> None:
+    with opened(tmp_path / "a.db") as connection:
+        says = "expected a diary in 'a.db', got a damaged file"
+        with pytest.raises(ValueError, match=says), errors_explained("a.db", "a diary"):
+            connection.execute(statement).fetchall()
+
+
 def test_mistakes_in_programs_are_not_explained_away(tmp_path: Path) -> None:
     with opened(tmp_path / "a.db") as connection:
-        with pytest.raises(sqlite3.OperationalError, match="no such table"), errors_explained("a.db", "a diary"):
-            connection.execute("SELECT * FROM letter")
+        with pytest.raises(sqlite3.OperationalError, match="syntax error"), errors_explained("a.db", "a diary"):
+            connection.execute("SELECT FROM note")
         with pytest.raises(sqlite3.IntegrityError, match="NOT NULL"), errors_explained("a.db", "a diary"):
             connection.execute("INSERT INTO note VALUES (NULL)")
     with pytest.raises(sqlite3.ProgrammingError, match="closed"), errors_explained("a.db", "a diary"):

@@ -22,7 +22,7 @@ from daedal.optimize import Result
 from daedal.study import runner
 from daedal.study.analysis import analyse
 from daedal.study.plan import needed_runs
-from daedal.study.runner import Order, Progress, run_study
+from daedal.study.runner import Order, Progress, _alone, run_study
 from daedal.study.spec import Study
 from daedal.study.status import study_status
 from daedal.study.store import DONE, FAILED, KILLED, Run, Store
@@ -467,7 +467,7 @@ def test_runs_that_go_wrong_are_written_down_and_the_study_goes_on(
     assert (rows["is_killed"]["status"], rows["is_killed"]["error"]) == (KILLED, "its process was killed by SIGKILL")
     assert (rows["well"]["status"], rows["well"]["error"], rows["well"]["success"]) == (DONE, None, True)
     progress = after_trouble[1]
-    assert (progress.done, progress.failed) == (5, 4)
+    assert (progress.done, progress.failed, progress.killed) == (5, 2, 2)
 
 
 def test_a_process_that_is_asked_to_end_was_killed_from_outside(troubled: tuple[Study, Store]) -> None:
@@ -627,3 +627,13 @@ def test_an_interrupt_ends_the_processes_and_loses_nothing_that_ended(
     run_study(study(), store, Order(workers=2))
     assert timeless(store) == with_processes[1]  # as if nothing had happened
     assert len(made) == len(store) - counts[-1]
+
+
+def test_a_store_has_one_user_whatever_name_it_goes_by(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "results.db")
+    with (
+        _alone(tmp_path / "results.db"),
+        pytest.raises(ValueError, match="but another process is doing so"),
+        _alone(tmp_path / "link.db"),
+    ):
+        pytest.fail("it has")

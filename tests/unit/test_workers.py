@@ -115,6 +115,8 @@ def test_errors_come_in_words_and_kill_nobody(workers: Workers) -> None:
         (ValueError("no\n  luck"), "ValueError: no luck"),
         (RuntimeError(), "RuntimeError"),
         (SystemExit(4), "SystemExit: 4"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (GeneratorExit(), "GeneratorExit"),
     ):
         workers.start("a", ("raise", error))
         assert news_of(workers, 1) == [News("a", Event.RAISED, says)]

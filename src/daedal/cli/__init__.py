@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 from daedal.cli.app import app
@@ -12,6 +13,9 @@ BAD_INPUT = 2
 
 def main() -> None:
     """Run the command line; bad input ends with one line and exit code 2, Ctrl-C with 130."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that a terminal cannot show is no reason to end
     try:
         code = app(args=sys.argv[1:] or ["--help"], prog_name="daedal", standalone_mode=False)
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import nullcontext
 from enum import StrEnum
@@ -20,7 +21,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from daedal.cli import options
-from daedal.cli.words import INTERRUPTED, file_name, new_folder, say, write_pieces
+from daedal.cli.words import INTERRUPTED, check_output, file_name, new_folder, say, write_pieces
 from daedal.executors import dask_executor
 from daedal.settings import unknown
 from daedal.study.analysis import Row, Runs, analyse
@@ -29,7 +30,7 @@ from daedal.study.example import EXAMPLE
 from daedal.study.export import export as exported
 from daedal.study.figures import draw, find_matplotlib, save
 from daedal.study.published import published
-from daedal.study.runner import Order, Progress, run_study
+from daedal.study.runner import MOST_CONFIRMED, Order, Progress, run_study
 from daedal.study.spec import Study
 from daedal.study.statistics import Test
 from daedal.study.status import Status, study_status
@@ -119,8 +120,8 @@ def checked_order(*, workers: int | None, full_grid: bool, confirm: int, retry_f
     """Check what was asked for on the command line."""
     if workers is not None and workers < 1:
         raise ValueError(f"expected --workers of at least 1, got --workers {workers}")
-    if confirm < 0:
-        raise ValueError(f"expected --confirm of at least 0, got --confirm {confirm}")
+    if not 0 <= confirm <= MOST_CONFIRMED:
+        raise ValueError(f"expected --confirm of 0 to {MOST_CONFIRMED:,}, got --confirm {confirm}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Order(
         workers=cores if workers is None else workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed
@@ -165,7 +166,8 @@ def run_with_display(study: Study, store: Store, order: Order, *, dask: str | No
 def _closing(progress: Progress, path: Path) -> str:
     made = f"{progress.done:,} runs made" if progress.done else "nothing was left to run"
     failed = f", {progress.failed:,} of them failed" if progress.failed else ""
-    return f"{made}{failed}; {progress.found:,} of this study were in {path} before"
+    killed = f", {progress.killed:,} were killed: the same command runs them again" if progress.killed else ""
+    return f"{made}{failed}{killed}; {progress.found:,} of this study were in {path} before"
 
 
 @app.command()
@@ -220,6 +222,7 @@ def show_table(
     number: Number = None,
 ) -> None:
     """Show the sizes that solve 50 and 90 % of the runs, their effort, and who is significantly better."""
+    check_output(output, store)
     with Store(store, create=False) as opened:
         study, confirm, _ = chosen_study(opened, number)
         runs = opened.runs()
@@ -314,9 +317,13 @@ def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> N
         if name not in known:
             raise ValueError(unknown("problem of the study", name, known))
     prepare_figures(folder)
+    taken: Counter[str] = Counter()
     for problem in study.problems:
+        file = file_name(problem.name)
+        taken[file.lower()] += 1
+        times = taken[file.lower()]  # two names may stand for one file
         if not names or problem.name in names:
-            for path in save(draw(study, runs, problem), folder / file_name(problem.name)):
+            for path in save(draw(study, runs, problem), folder / (file if times == 1 else f"{file}-{times}")):
                 say(str(path))
 
 
@@ -336,6 +343,7 @@ def export(
     output: Output = None,
 ) -> None:
     """Write everything about every run of a store, of whichever study, one row a run."""
+    check_output(output, store)
     form = form or _by_suffix(output, {f".{one.value}": one for one in Export}) or Export.CSV
     with Store(store, create=False) as opened:
         write_pieces(exported(opened.rows(), form.value), output)

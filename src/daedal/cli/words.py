@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -43,29 +45,51 @@ def say(text: str) -> None:
     Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
+def check_output(output: Path | None, store: Path) -> None:
+    """Refuse to write over the store that is read."""
+    journals = [store.with_name(f"{store.name}-{end}") for end in ("wal", "shm")]
+    if output is not None and any(
+        output.exists() and one.exists() and output.samefile(one) for one in (store, *journals)
+    ):
+        raise ValueError(f"expected another file to write to than the store, got {output} for both")
+
+
 def write_pieces(pieces: Iterable[bytes], output: Path | None) -> None:
-    """Write bytes to a file, or to standard output."""
+    """Write bytes to a file, which is there as a whole or not at all, or to standard output."""
     if output is None:
+        if sys.stdout is None:
+            raise ValueError("expected a standard output to write to, but it is closed; name a file with -o")
         sys.stdout.flush()
         for piece in pieces:
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
         return
-    rest = iter(pieces)
-    first = next(rest, b"")  # before the file is opened, which empties it
-    with _opened(output) as file:
-        file.write(first)
-        for piece in rest:
-            file.write(piece)
-
-
-def _opened(output: Path) -> IO[bytes]:
     try:
-        return output.open("wb")
+        with _replaced(output) as file:
+            file.writelines(pieces)
     except OSError as error:
+        if isinstance(error, TimeoutError) or error.strerror is None:  # of what is read
+            raise
         raise ValueError(
             f"expected a file to write to at {output}, but it cannot be written: {error.strerror}"
         ) from error
+
+
+@contextmanager
+def _replaced(output: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes the other one's place when it is complete; a device or a pipe is written to directly."""
+    place = output.resolve()
+    if place.exists() and not place.is_file():
+        with output.open("wb") as file:
+            yield file
+        return
+    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            yield file
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def new_folder(folder: Path) -> None:
@@ -86,7 +110,7 @@ def file_name(name: str) -> str:
     >>> file_name("trap:k=5,n=75")
     'trap-k5-n75'
     """
-    return re.sub(r"[^A-Za-z0-9.]+", "-", name.replace("=", "")).strip("-.") or "figure"
+    return re.sub(r"[^\w.]+|_+", "-", name.replace("=", "")).strip("-.") or "figure"
 
 
 def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:

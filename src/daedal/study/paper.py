@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from daedal.objectives import identity
+from daedal.problems import read_nk
 from daedal.settings import unknown
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
 
@@ -63,6 +64,8 @@ def table1(
     >>> len(table1().pairs()), len(table1(quick=True).pairs())
     (64, 24)
     """
+    if nk_dir is not None and (not nk_dir.is_dir() or not any(nk_dir.glob("nk_*_*.*"))):
+        raise ValueError(f"expected a folder with NK landscapes such as nk_30_4.1 at {nk_dir}, found none")
     text = resources.files("daedal.study").joinpath("table1.toml").read_text(encoding="utf-8")
     study = Study.from_dict(tomllib.loads(text))
     largest = max_popsize if max_popsize is not None else QUICK_POPSIZE if quick else None
@@ -123,9 +126,11 @@ def _from_folder(problem: StudyProblem, folder: Path | None) -> StudyProblem:
     match = re.fullmatch(r"nk:n=(\d+),k=(\d+),i=(\d+)", problem.name)
     if folder is None or match is None:
         return problem
-    if not folder.is_dir() or not any(folder.glob("nk_*_*.*")):
-        raise ValueError(f"expected a folder with NK landscapes such as nk_30_4.1 at {folder}, found none")
     path = folder / "nk_{}_{}.{}".format(*match.groups())
     if not path.is_file():
         return problem
+    n, k, _ = map(int, match.groups())
+    found = read_nk(path)
+    if (found.n, found.k) != (n, k):
+        raise ValueError(f"expected a landscape of n={n}, k={k} in {path}, got one of n={found.n}, k={found.k}")
     return dataclasses.replace(problem, problem=f"nk:{path}", identity=identity(f"nk:{path}"))

@@ -27,6 +27,9 @@ from daedal.study.store import DONE, FAILED, KILLED, Run, Store
 from daedal.words import signal_name
 from daedal.workers import Event, News, Workers
 
+MOST_CONFIRMED = 100_000
+"""More runs than anybody will make to confirm a choice."""
+
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -53,7 +56,8 @@ class Order:
 
     def __post_init__(self) -> None:
         check_count("workers", self.workers, 1, "as many as the machine has cores")
-        check_count("confirm", self.confirm, 0, "0 confirms nothing")
+        if check_count("confirm", self.confirm, 0, "0 confirms nothing") > MOST_CONFIRMED:
+            raise ValueError(f"expected at most confirm={MOST_CONFIRMED:,}, got confirm={self.confirm}")
 
 
 class Watcher(Protocol):
@@ -69,8 +73,8 @@ class Progress:
 
     Attributes
     ----------
-    done, failed
-        Runs that ended now, and those among them that did not end well.
+    done, failed, killed
+        Runs that ended now, those among them that failed, and those that were killed from outside.
     found
         Runs that the store had already.
     ahead
@@ -84,6 +88,7 @@ class Progress:
     runs: dict[str, dict[int, Run]]
     done: int = 0
     failed: int = 0
+    killed: int = 0
     found: int = 0
     ahead: Counter[Cell] = field(default_factory=Counter)
     workers: int = 1
@@ -169,8 +174,8 @@ def _work_through(schedule: _Schedule, crew: Workers | ExecutorCrew, watcher: Wa
 def _run(job: Job) -> Result:
     """Make one run, in a worker."""
     result = job.run()
-    if result.stop is StopReason.INTERRUPTED:
-        raise KeyboardInterrupt
+    if result.stop is StopReason.INTERRUPTED:  # no Ctrl-C comes here
+        raise RuntimeError("the objective raised KeyboardInterrupt")
     return result
 
 
@@ -189,8 +194,10 @@ class _Schedule:
         self._queued: set[tuple[str, int]] = set()
         self._heap: list[tuple[int, int, int, Cell]] = []
         mine = {cell.key for cell in study.cells()}
-        seeds = {*study.seeds, *study.fresh_seeds(order.confirm)}
-        self.progress.found = sum(seed in seeds for key in mine for seed in self.progress.runs.get(key, {}))
+        seeds = (study.seeds, study.fresh_seeds(order.confirm))
+        self.progress.found = sum(
+            any(seed in some for some in seeds) for key in mine for seed in self.progress.runs.get(key, {})
+        )
         self._sharing: dict[str, list[int]] = {}  # two names may stand for one thing
         for index, (problem, algorithm) in enumerate(self._pairs):
             for popsize in algorithm.popsizes:
@@ -222,7 +229,8 @@ class _Schedule:
         self.store.record(cell, seed, outcome, status=status)
         self.progress.ahead[cell] -= 1
         self.progress.done += 1
-        self.progress.failed += status != DONE
+        self.progress.failed += status == FAILED
+        self.progress.killed += status == KILLED
         if status == KILLED:
             return  # what it would have brought nobody knows; the next time it is run again
         self.progress.runs.setdefault(cell.key, {})[seed] = _noted(seed, status, outcome)
@@ -287,6 +295,7 @@ def _alone(path: Path) -> Iterator[None]:
 
     A file beside the store is locked, which ends with the process, however it ends.
     """
+    path = path.resolve()  # whatever name it goes by
     beside = path.with_name(path.name + ".lock")
     with _opened(beside, path) as file:
         try:

@@ -167,6 +167,9 @@ class Study:
     limits: Limits = field(default_factory=Limits)
     shuffle: bool = True
 
+    def __post_init__(self) -> None:
+        _check_runs(self.runs)
+
     @property
     def seeds(self) -> range:
         """The seeds of the runs of each cell."""
@@ -236,7 +239,7 @@ class Study:
         return cls(
             problems=_several("problems", given, lambda one: _problem(one, folder, stored=stored)),
             algorithms=_several("algorithms", given, lambda one: _algorithm(one, popsizes)),
-            runs=_runs(given.get("runs", 20)),
+            runs=given.get("runs", 20),
             seed=_seed(given.get("seed", 0)),
             limits=Limits(**limits),
             shuffle=_bool("shuffle", given.get("shuffle", True)),
@@ -247,6 +250,8 @@ class Study:
         """Read a study from a TOML file."""
         try:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
+        except RecursionError as error:
+            raise ValueError(f"expected a study as TOML in {path}, but it is nested too deeply") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"expected a study as TOML in {path}, but it cannot be read: {error}") from error
         except (OSError, ValueError) as error:
@@ -257,10 +262,9 @@ class Study:
             raise ValueError(f"{path}: {error}") from error
 
 
-def _runs(given: Any) -> int:
+def _check_runs(given: Any) -> None:
     if check_count("runs", given, 1, "20 is the paper's number") > CONFIRMATION:
         raise ValueError(f"expected at most {CONFIRMATION} runs, beyond which are the seeds that confirm, got {given}")
-    return int(given)
 
 
 def _seed(given: Any) -> int:

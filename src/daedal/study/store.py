@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import zlib
@@ -162,7 +163,10 @@ class Store:
         chosen = known[-1] if number is None else number
         rows = self._query("SELECT spec, confirm, full_grid FROM studies WHERE id = ?", (chosen,))
         spec, confirm, full_grid = rows[0]
-        return Study.from_dict(json.loads(spec), stored=True), int(confirm), bool(full_grid)
+        try:
+            return Study.from_dict(json.loads(spec), stored=True), int(confirm), bool(full_grid)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"expected a study in {self.path}, but it cannot be read: {error}") from error
 
     def record(self, cell: Cell, seed: int, outcome: Result | str, *, status: str = DONE) -> None:
         """Write a run that has ended, with its result or its error, in one transaction.
@@ -198,7 +202,7 @@ class Store:
             "cpu_seconds, error FROM runs JOIN cells ON cells.id = cell"
         )
         for key, seed, status, success, best, optimum, evaluations, seconds, total, error in rows:
-            found[key][seed] = Run(
+            found.setdefault(key, {})[seed] = Run(
                 seed=seed,
                 status=status,
                 success=(None if success is None else bool(success)) if status == DONE else False,
@@ -226,7 +230,7 @@ class Store:
                 yield row
 
     def history(self, cell: Cell, seed: int) -> dict[str, list[float]]:
-        """Give the records of a run's generations, by column."""
+        """Give the records of a run's generations, by column; nan for what is unknown or infinite."""
         rows = self._query(
             "SELECT history FROM histories JOIN runs ON runs.id = run JOIN cells ON cells.id = cell "
             "WHERE key = ? AND seed = ?",
@@ -234,8 +238,8 @@ class Store:
         )
         if not rows:
             raise ValueError(f"expected a finished run of seed {seed} in {self.path}, found none")
-        history: dict[str, list[float]] = json.loads(zlib.decompress(rows[0][0]))
-        return history
+        columns: dict[str, list[float | None]] = json.loads(zlib.decompress(rows[0][0]))
+        return {name: [math.nan if value is None else value for value in found] for name, found in columns.items()}
 
     def _query(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         with errors_explained(self.path, _WHAT):
@@ -317,9 +321,15 @@ def _failure(error: str) -> dict[str, Any]:
 
 def _packed(history: tuple[Generation, ...]) -> bytes:
     """Give the records of a run by column, compressed; text inside, so that any program can read it."""
-    columns: dict[str, list[float]] = {
-        name: [getattr(record, name) for record in history] for name in ("evaluations", "best", "mean", "cpu_seconds")
+    columns: dict[str, list[float | None]] = {
+        name: [_finite(getattr(record, name)) for record in history]
+        for name in ("evaluations", "best", "mean", "cpu_seconds")
     }
     names = dict.fromkeys(name for record in history for name in record.info)
-    columns |= {name: [record.info.get(name, float("nan")) for record in history] for name in names}
-    return zlib.compress(json.dumps(columns, separators=(",", ":")).encode())
+    columns |= {name: [_finite(record.info.get(name, math.nan)) for record in history] for name in names}
+    return zlib.compress(json.dumps(columns, separators=(",", ":"), allow_nan=False).encode())
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity and no nan."""
+    return value if math.isfinite(value) else None
