@@ -102,13 +102,14 @@ def test_the_example_is_what_it_says(tmp_path: Path) -> None:
 
 def test_what_the_example_has_in_comments_works_too(folder: Path) -> None:
     comments = [line for line in EXAMPLE.splitlines() if line.strip().startswith(("# {", "# max_", "# patience"))]
-    assert len(comments) == 4
+    assert len(comments) == 5
     text = EXAMPLE
     for line in comments:
         text = text.replace(line, line.replace("# ", "", 1))
     full = read(folder, text)
     assert full.limits == Limits(max_evaluations=200_000, max_generations=100, patience=20)
-    mine, cost = full.problems[2:]
+    mine, cost, program = full.problems[2:]
+    assert (program.name, program.problem, program.n) == ("program", "cmd:python3 score.py", 40)
     assert (mine.name, mine.problem, mine.n, mine.target) == ("mine", f"{folder}/score.py:f", 40, 12.5)
     assert (mine.minimize, mine.by_row) == (False, False)
     assert (cost.name, cost.problem, cost.n, cost.target) == ("cost", f"{folder}/score.py:g", 40, 0.0)

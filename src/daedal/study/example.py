@@ -14,12 +14,13 @@ seed = 0                                 # their seeds are 0, 1, 2, ...
 popsizes = [50, 100, 250, 500, 1000]     # tried from small to large, as far as it takes
 
 # A problem is a name, as `daedal list` shows them, or a table. `name` is what the results call it. Paths are seen from
-# this file.
+# this file, those in a command from the current folder.
 problems = [
     "trap:k=4,n=20",
     { name = "a landscape", problem = "nk:n=20,k=3,seed=1" },
     # { name = "mine", problem = "score.py:f", n = 40, target = 12.5 },         # a function of a batch of rows
     # { name = "cost", problem = "score.py:g", n = 40, minimize = true, by_row = true, target = 0 },
+    # { name = "program", problem = "cmd:python3 score.py", n = 40, target = 12.5 }, # any command
 ]
 
 # An algorithm is a name, or a table with settings and population sizes of its own.

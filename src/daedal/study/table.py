@@ -240,7 +240,7 @@ def sizes_table(study: Study, runs: Runs, *, width: int | None = None) -> Consol
     >>> Console(width=80).print(sizes_table(study, {study.cells()[0].key: {0: run}}))
     Problem      Algorithm  popsize  solved  mean best  evaluations  CPU s
     ───────────────────────────────────────────────────────────────────────────
-    onemax:n=20  umda            50     1/1         20      150 ± 0  0.01 ± 0.0
+    onemax:n=20  umda            50     1/1     20 ± 0      150 ± 0  0.01 ± 0.0
     """
     names, sizes = _sizes(study, runs)
     columns = [_Column(name) for name in ("Algorithm", *names)]
