@@ -35,7 +35,7 @@ from daedal.study.spec import Study
 from daedal.study.statistics import Test
 from daedal.study.status import Status, study_status
 from daedal.study.store import Store
-from daedal.study.table import flat_rows, flat_sizes, latex, markdown, rich_table, sizes_markdown, sizes_table
+from daedal.study.tables import flat_rows, flat_sizes, latex, markdown, rich_table, sizes_markdown, sizes_table
 
 app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from daedal.study.analysis import Row, analyse
 from daedal.study.plan import Unsettled
 from daedal.study.runner import Progress
-from daedal.study.table import rich_table
+from daedal.study.tables import rich_table
 
 _SECONDS_BETWEEN_TABLES = 1.0
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal

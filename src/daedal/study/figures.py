@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from daedal.study.analysis import Effort, Runs, efforts
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.study.table import problem_title
+from daedal.study.tables import problem_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

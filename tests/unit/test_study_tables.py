@@ -20,7 +20,7 @@ from daedal.study.published import published
 from daedal.study.spec import Study, StudyProblem
 from daedal.study.statistics import Test
 from daedal.study.store import Run
-from daedal.study.table import (
+from daedal.study.tables import (
     flat_rows,
     flat_sizes,
     latex,

@@ -1,0 +1,100 @@
+"""Tables for other programs: rows of plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from daedal.study.analysis import Effort, Row, Runs, efforts, outcomes
+from daedal.study.plan import LEVELS, Choice, Unsettled
+from daedal.study.published import Published, PublishedTable, is_theirs
+from daedal.study.spec import Study
+from daedal.study.tables.content import without_folder
+
+
+def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
+    """Give every population size that has runs for other programs, see `sizes_table`.
+
+    Examples
+    --------
+    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
+    >>> flat_sizes(study, {})
+    []
+    """
+    flat = []
+    for problem, algorithm in study.pairs():
+        known = outcomes(study, runs, problem, algorithm)
+        for effort in efforts(study, runs, problem, algorithm):
+            judged = None not in known[effort.popsize].values()
+            flat.append(
+                {
+                    "problem": problem.name,
+                    "spec": without_folder(problem.problem),
+                    "algorithm": algorithm.name,
+                    "popsize": effort.popsize,
+                    "runs": effort.runs,
+                    "solved": effort.solved if judged else None,
+                    "failed": effort.failed,
+                    "complete": effort.complete,
+                    **_flat_measures("", effort, ("best", "evaluations", "seconds"), ("mean", "sd")),
+                }
+            )
+    return flat
+
+
+def flat_rows(rows: Sequence[Row], *, published: PublishedTable | None = None) -> list[dict[str, object]]:
+    """Give the table for other programs: one dictionary for each problem, algorithm and level.
+
+    Where there is no population size, `unsettled` says why. `ratio` is our evaluations over the paper's, where the
+    problem is the same.
+
+    Examples
+    --------
+    >>> from daedal.study.analysis import analyse
+    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
+    >>> row = flat_rows(analyse(study, {}))[0]
+    >>> row["problem"], row["level"], row["popsize"], row["unsettled"]
+    ('onemax:n=20', 50, None, 'not known yet')
+    """
+    return [_flat(row, level, published) for row in rows for level in LEVELS]
+
+
+def _flat(row: Row, level: int, published: PublishedTable | None) -> dict[str, object]:
+    entry = row.entries[level]
+    paper = None if published is None else published.get((row.problem.name, row.algorithm.name), {}).get(level)
+    effort, again = entry.effort, entry.confirmed
+    flat = {
+        "problem": row.problem.name,
+        "spec": without_folder(row.problem.problem),
+        "algorithm": row.algorithm.name,
+        "level": level,
+        "popsize": None if isinstance(entry.choice, Unsettled) else entry.choice,
+        "unsettled": _unsettled(row, entry.choice),
+        **{name: getattr(effort, name, None) for name in ("runs", "solved", "failed", "complete")},
+        "failed_at_any_size": row.failed,
+        **_flat_measures("", effort),
+        **{f"confirmed_{name}": getattr(again, name, None) for name in ("runs", "solved")},
+        **{name: value for name, value in _flat_measures("confirmed_", again).items() if not name.endswith("star")},
+        **_flat_measures("published_", paper),
+    }
+    ours, theirs = flat["evaluations"], flat["published_evaluations"]
+    if not is_theirs(row.problem) or not isinstance(ours, float) or not isinstance(theirs, float):
+        return flat | {"ratio": None}
+    return flat | {"ratio": ours / theirs}
+
+
+def _unsettled(row: Row, choice: Choice) -> str | None:
+    if not isinstance(choice, Unsettled):
+        return None
+    return "no optimum or target is known" if not row.judged and choice is Unsettled.NONE else choice.value
+
+
+def _flat_measures(
+    prefix: str,
+    of: Effort | Published | None,
+    names: Sequence[str] = ("evaluations", "seconds"),
+    parts: Sequence[str] = ("mean", "sd", "star"),
+) -> dict[str, object]:
+    ends = {"mean": "", "sd": "_sd", "star": "_star"}
+    return {
+        f"{prefix}{name}{ends[part]}": getattr(getattr(of, name, None), part, None) for name in names for part in parts
+    }
