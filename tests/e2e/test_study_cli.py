@@ -619,3 +619,17 @@ def test_confirming_runs_are_bounded(confirm: int, made: Made, here: Any, refuse
     words = ("study", "run", made.folder / "study.toml", "--store", tmp_path / "results.db", "--confirm", confirm)
     refused(here(*words), "expected --confirm of 0 to 100,000")
     assert not (tmp_path / "results.db").exists()
+
+
+def test_merge(made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
+    store = tmp_path / "all.db"
+    refused(here("study", "merge", made.store, tmp_path / "gone.db", "--store", store), "gone.db")
+    assert not store.exists()
+    done = here("study", "merge", made.store, "--store", store)
+    assert done.stderr.splitlines() == [
+        f"{len(made.rows)} runs taken from {made.store}",
+        f"{len(made.rows)} runs are in {store}",
+    ]
+    assert timeless(stored(store)) == timeless(made.rows)
+    for words in (("table", "--format", "csv"), ("status",)):
+        assert here("study", *words, "--store", store).stdout == here("study", *words, "--store", made.store).stdout

@@ -505,3 +505,58 @@ def test_a_hundred_thousand_runs(store: Store, path: Path) -> None:
     assert len(status.cells) == 50
     assert [status.total(name) for name in ("done", "failed", "solved", "left")] == [100_000, 0, 10 * 6000, 0]
     assert status.errors == {}
+
+
+# Of two stores one
+
+
+def test_one_store_takes_what_the_other_has(tmp_path: Path, result: Result) -> None:
+    """Its own runs stay, those that failed give way, and nothing is there twice."""
+    with Store(tmp_path / "a.db") as a, Store(tmp_path / "b.db") as b:
+        a.remember(study())
+        b.remember(study(runs=7))
+        a.record(cell(), 0, result)
+        a.record(cell(), 1, "no luck", status=FAILED)
+        a.record(cell(), 2, "no luck", status=FAILED)
+        b.record(cell(popsizes=[30]), 0, dataclasses.replace(result, fitness=3.0))  # so that numbers differ in both
+        b.record(cell(), 0, dataclasses.replace(result, fitness=4.0))
+        b.record(cell(), 1, dataclasses.replace(result, fitness=5.0))
+        b.record(cell(), 2, "killed", status=KILLED)
+        b.record(cell(), 3, "worse luck", status=FAILED)
+        history = b.history(cell(), 1)
+    with Store(tmp_path / "a.db") as a:
+        assert a.take_over(tmp_path / "b.db") == 3
+        assert a.take_over(tmp_path / "b.db") == 0
+        found = {(key, seed): run for key, runs in a.runs().items() for seed, run in runs.items()}
+        assert len(found) == len(a) == 5
+        assert found[cell().key, 0].best == result.fitness
+        assert found[cell().key, 1].best == 5.0
+        assert (found[cell().key, 2].status, found[cell().key, 2].error) == (FAILED, "no luck")
+        assert found[cell().key, 3].error == "worse luck"
+        assert found[cell(popsizes=[30]).key, 0].best == 3.0
+        assert a.history(cell(), 1) == history
+        assert a.study()[0] == study()  # the one last run here is the one that is shown
+        assert [a.study(number)[0].runs for number in a.studies()] == [7, study().runs]
+
+
+def test_an_empty_store_takes_all(tmp_path: Path, result: Result) -> None:
+    with Store(tmp_path / "b.db") as b:
+        b.remember(study())
+        b.record(cell(), 0, result)
+        rows = list(b.rows())
+    with Store(tmp_path / "a.db") as a:
+        assert a.take_over(tmp_path / "b.db") == 1
+        assert list(a.rows()) == rows
+        assert a.study()[0] == study()
+
+
+def test_a_store_takes_nothing_from_itself_or_from_what_is_none(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no store at all " * 100)
+    with Store(tmp_path / "a.db") as a:
+        with pytest.raises(ValueError, match="expected another store than"):
+            a.take_over(tmp_path / "a.db")
+        with pytest.raises(ValueError, match="not an SQLite database"):
+            a.take_over(tmp_path / "text")
+        with pytest.raises(FileNotFoundError, match="missing"):
+            a.take_over(tmp_path / "missing.db")
+        assert len(a) == 0

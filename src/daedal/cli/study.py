@@ -327,6 +327,20 @@ def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> N
                 say(str(path))
 
 
+@app.command()
+def merge(
+    others: Annotated[list[Path], typer.Argument(metavar="STORE...", help="The stores to take runs from.")],
+    store: StorePath,
+) -> None:
+    """Take the runs of other stores that this one does not have: of another machine, or another day."""
+    for other in others:
+        Store(other, create=False).close()  # refuses what is none, before anything is taken
+    with Store(store) as opened:
+        for other in others:
+            say(f"{opened.take_over(other):,} runs taken from {other}")
+        say(f"{len(opened):,} runs are in {store}")
+
+
 def prepare_figures(folder: Path) -> None:
     """Check that figures can be drawn, and written to a folder."""
     find_matplotlib()

@@ -57,6 +57,39 @@ CREATE VIEW results AS
 
 DONE, FAILED, KILLED = "done", "failed", "killed"
 
+_OUTCOME = (
+    "seed, status, success, best, optimum, evaluations_to_best, evaluations, unique_evaluations, generations, "
+    "cpu_seconds_to_best, cpu_seconds, stop, error, x, finished"
+)
+_TAKE_RUNS = f"""INSERT OR IGNORE INTO runs (cell, environment, {_OUTCOME})
+    SELECT cells.id, environments.id, {_OUTCOME}
+    FROM other.runs AS their JOIN other.cells AS theirs ON theirs.id = their.cell
+        JOIN cells ON cells.key = theirs.key
+        JOIN other.environments AS made ON made.id = their.environment
+        JOIN environments USING (daedal, numpy, numba, python, cpu)"""
+_TAKE_OVER = (
+    "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, settings, content) "
+    "SELECT key, problem, algorithm, popsize, settings, content FROM other.cells",
+    "INSERT OR IGNORE INTO environments (daedal, numpy, numba, python, cpu) "
+    "SELECT daedal, numpy, numba, python, cpu FROM other.environments",
+    # What did not end well here gives way to what did there.
+    f"""DELETE FROM runs WHERE status <> '{DONE}' AND EXISTS (
+        SELECT 1 FROM other.runs AS their JOIN other.cells AS theirs ON theirs.id = their.cell
+            JOIN cells ON cells.key = theirs.key
+        WHERE cells.id = runs.cell AND their.seed = runs.seed AND their.status = '{DONE}')""",
+    _TAKE_RUNS,
+    """INSERT OR IGNORE INTO histories (run, history)
+    SELECT runs.id, their_history.history
+    FROM other.histories AS their_history JOIN other.runs AS their ON their.id = their_history.run
+        JOIN other.cells AS theirs ON theirs.id = their.cell JOIN cells ON cells.key = theirs.key
+        JOIN runs ON runs.cell = cells.id AND runs.seed = their.seed AND runs.status = their.status""",
+    # They count as run before those that are here.
+    """INSERT OR IGNORE INTO studies (spec, used, confirm, full_grid)
+    SELECT spec, used - (SELECT max(used) FROM other.studies) + coalesce((SELECT min(used) FROM studies), 1) - 1,
+        confirm, full_grid
+    FROM other.studies""",
+)
+
 
 @dataclass(kw_only=True, slots=True)  # not frozen, which takes twice as long: there may be 100,000
 class Run:
@@ -193,6 +226,23 @@ class Store:
                 self._connection.execute(
                     "INSERT INTO histories VALUES (?, ?)", (cursor.lastrowid, _packed(outcome.history))
                 )
+
+    def take_over(self, other: str | os.PathLike[str]) -> int:
+        """Take the runs, and the studies, of another store that this one does not have; how many runs it took.
+
+        A run that failed here gives way to one that ended well there.
+        """
+        if Path(other).exists() and Path(other).samefile(self.path):
+            raise ValueError(f"expected another store than {self.path} itself")
+        Store(other, create=False).close()  # refuses what is none
+        with errors_explained(other, _WHAT):
+            self._connection.execute("ATTACH ? AS other", (str(Path(other).absolute()),))
+            try:
+                with self._writing():
+                    counts = [self._connection.execute(statement).rowcount for statement in _TAKE_OVER]
+                return counts[_TAKE_OVER.index(_TAKE_RUNS)]
+            finally:
+                self._connection.execute("DETACH other")
 
     def runs(self) -> dict[str, dict[int, Run]]:
         """Give all runs, by the key of their cell and their seed."""

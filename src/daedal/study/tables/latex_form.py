@@ -26,7 +26,7 @@ _LATEX: dict[str, str | int | None] = {
     "±": r"$\pm$",
     "≥": r"$\geq$",
 }
-_LINES_OF_A_PAGE = 64  # as many as the paper's table has
+_LINES_OF_A_PAGE = 60
 
 
 def latex(
