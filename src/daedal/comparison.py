@@ -32,6 +32,7 @@ class Job:
     limits: Limits
     shuffle: bool = True
     minimise: bool = False
+    timeout: float | None = None
 
     def run(self) -> Result:
         """Run it; what the objective prints goes to standard error."""
@@ -49,6 +50,7 @@ class Job:
                 max_seconds=self.limits.max_seconds,
                 vectorized=self.vectorized,
                 shuffle=self.shuffle,
+                timeout=self.timeout,
             )
 
 

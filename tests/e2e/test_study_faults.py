@@ -595,3 +595,28 @@ def test_a_store_that_is_read_only(public: Path, here: Any, refused: Any) -> Non
     public.chmod(0o755)
     assert (public / "results.db").read_bytes() == before
     assert sorted(path.name for path in public.iterdir()) == ["results.db", "study.toml"]
+
+
+HANGS = """
+import time
+
+
+def f(row):
+    time.sleep(1000 if row.all() else 0)
+    return row.sum()
+"""
+
+
+def test_what_hangs_fails_when_its_time_is_up(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "hangs.py").write_text(HANGS)
+    (tmp_path / "study.toml").write_text(
+        "runs = 2\npopsizes = [30]\nalgorithms = ['umda']\n"
+        "problems = ['onemax:n=5', { problem = 'hangs.py:f', n = 5, by_row = true, target = 5, timeout = 1 }]\n"
+    )
+    words = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--workers", 1)
+    done = cli(*words)
+    assert done.returncode == 0, done.stderr
+    found = {(row["problem"], row["status"]) for row in stored(tmp_path / "results.db").values()}
+    assert found == {("onemax:n=5", "done"), ("hangs.py:f", "failed")}
+    errors = [row["error"] for row in stored(tmp_path / "results.db").values() if row["error"]]
+    assert all("timeout" in error for error in errors), errors

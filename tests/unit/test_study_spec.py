@@ -593,3 +593,20 @@ def test_another_version_has_runs_of_its_own() -> None:
     for wrong in ("", 2, None):
         with pytest.raises(ValueError, match="expected version to be text, got version="):
             key(version=wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, -1.5, math.nan, math.inf, True, "5 s", [1]])
+def test_a_timeout_is_a_number_of_seconds(wrong: object) -> None:
+    given = {"problems": [{"problem": "onemax:n=8", "timeout": wrong}], "algorithms": ["umda"]}
+    with pytest.raises(ValueError, match="expected timeout to be a number of seconds above 0, got timeout="):
+        Study.from_dict(given)
+
+
+def test_a_timeout_makes_no_other_runs() -> None:
+    studies = [
+        Study.from_dict({"problems": [{"problem": "onemax:n=8"} | more], "algorithms": ["umda"], "popsizes": [20]})
+        for more in ({}, {"timeout": 2}, {"timeout": 0.5})
+    ]
+    assert len({study.cells()[0].key for study in studies}) == 1
+    assert [study.cells()[0].job(1).timeout for study in studies] == [None, 2.0, 0.5]
+    assert all(Study.from_dict(study.as_dict(), stored=True) == study for study in studies)

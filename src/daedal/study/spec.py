@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,8 @@ class StudyProblem:
         Fitness that counts as solved; a problem's own optimum where not given.
     version
         Any text; another version has runs of its own. For what a file or a program depends on and nobody can see.
+    timeout
+        Seconds that one evaluation may take; a run in which one takes longer fails.
     """
 
     name: str
@@ -62,6 +65,7 @@ class StudyProblem:
     minimize: bool = False
     target: float | None = None
     version: str = ""
+    timeout: float | None = None
     identity: str | None = None
     """What the problem was when it was run, for a study that comes from a store: its file may be gone since."""
 
@@ -74,7 +78,7 @@ class StudyProblem:
 
     @cached_property
     def content(self) -> dict[str, object]:
-        """What the runs depend on: not the name, and not where a file lies, but what is in it."""
+        """What the runs depend on: not the name, and not where a file lies, but what is in it; no clock."""
         return {
             "problem": identity(self.problem) if self.identity is None else self.identity,
             "n": self.n,
@@ -135,6 +139,7 @@ class Cell:
             limits=dataclasses.replace(self.limits, target=self.problem.target),
             shuffle=self.shuffle,
             minimise=self.problem.minimize,
+            timeout=self.problem.timeout,
         )
 
 
@@ -315,6 +320,7 @@ def _problem(given: object, folder: Path | None, *, stored: bool) -> StudyProble
         minimize=_bool("minimize", table.get("minimize", False)),
         target=None if target is None else float(target),
         version=_text("version", table["version"], "text") if "version" in table else "",
+        timeout=_timeout(table.get("timeout")),
         identity=table["identity"] if "identity" in table else identity(problem),
     )
 
@@ -355,6 +361,14 @@ def _text(key: str, given: object, what: str) -> str:
     if not isinstance(given, str) or not given:
         raise ValueError(f"expected {key} to be {what}, got {key}={given!r}")
     return given
+
+
+def _timeout(given: object) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
+        raise ValueError(f"expected timeout to be a number of seconds above 0, got timeout={given!r}")
+    return float(given)
 
 
 def _bool(key: str, given: object) -> bool:
