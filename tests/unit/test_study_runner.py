@@ -357,6 +357,8 @@ def test_the_time_that_is_left_by_hand() -> None:
     assert progress.seconds_left() == pytest.approx((3 * 2 + 2 * 5 + 3.5) / 2)
     progress.runs[large.key] = {0: Run(seed=0, status=DONE, success=True, total_seconds=10.0)}
     assert progress.seconds_left() == pytest.approx((3 * 2 + 2 * 10 + 6) / 2)
+    progress.took[small.key] = [7.0, 9.0]  # on the clock, which goes before CPU time
+    assert progress.seconds_left() == pytest.approx((3 * 8 + 2 * 10 + 9) / 2)
     progress.ahead = Counter({small: 0, large: 0})
     assert progress.seconds_left() is None
 

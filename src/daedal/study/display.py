@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from itertools import groupby
 from types import TracebackType
 
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daedal.study.analysis import Row, analyse
+from daedal.study.overheard import overheard
 from daedal.study.plan import Unsettled
 from daedal.study.runner import Progress
 from daedal.study.tables import rich_table
@@ -33,7 +35,10 @@ class StudyDisplay:
     """
 
     def __init__(self, *, console: Console | None = None) -> None:
+        self._around = ExitStack()
         self.console = Console(stderr=True, highlight=False) if console is None else console
+        if console is None and self.console.is_terminal:
+            self.console = self._around.enter_context(overheard())
         self._live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
         self._started = time.monotonic()
         self._last = 0.0
@@ -45,6 +50,7 @@ class StudyDisplay:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._live.stop()
+        self._around.close()
 
     def update(self, progress: Progress) -> None:
         """Show how far a study is, now and then."""

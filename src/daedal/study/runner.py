@@ -6,6 +6,7 @@ import fcntl
 import heapq
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -81,6 +82,8 @@ class Progress:
         Runs that are certain to be needed, those under way included, by cell; more may follow from what they bring.
     runs
         All runs so far, as `Store.runs` gives them.
+    took
+        Seconds on the clock of the runs that ended now, by the key of their cell.
     """
 
     study: Study
@@ -91,6 +94,7 @@ class Progress:
     killed: int = 0
     found: int = 0
     ahead: Counter[Cell] = field(default_factory=Counter)
+    took: dict[str, list[float]] = field(default_factory=dict)
     workers: int = 1
 
     def seconds_left(self) -> float | None:
@@ -106,7 +110,8 @@ class Progress:
         """Expect of a run what those of its cell took, or of a smaller size, in proportion."""
         for size in reversed([size for size in cell.algorithm.popsizes if size <= cell.popsize]):
             key = self.study.cell(cell.problem, cell.algorithm, size).key
-            took = [run.total_seconds for run in self.runs.get(key, {}).values() if run.total_seconds is not None]
+            cpu = [run.total_seconds for run in self.runs.get(key, {}).values() if run.total_seconds is not None]
+            took = self.took.get(key, cpu)  # a program that is waited for takes no CPU time of ours
             if took:
                 return sum(took) / len(took) * cell.popsize / size
         return None
@@ -158,15 +163,19 @@ def _crew(study: Study, order: Order, executor: Executor | None) -> Workers | Ex
 
 def _work_through(schedule: _Schedule, crew: Workers | ExecutorCrew, watcher: Watcher | None) -> None:
     under_way: dict[int, tuple[Cell, int]] = {}
+    began: dict[int, float] = {}
     tickets = count()
     while schedule.waiting or under_way:
         while crew.idle and schedule.waiting:
             cell, seed = schedule.take()
             ticket = next(tickets)
             under_way[ticket] = cell, seed
+            began[ticket] = time.monotonic()
             crew.start(ticket, cell.job(seed))
         for news in crew.wait():
-            schedule.take_down(*under_way.pop(news.ticket), news)
+            cell, seed = under_way.pop(news.ticket)
+            schedule.progress.took.setdefault(cell.key, []).append(time.monotonic() - began.pop(news.ticket))
+            schedule.take_down(cell, seed, news)
         if watcher is not None:
             watcher.update(schedule.progress)
 
