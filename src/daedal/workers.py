@@ -208,8 +208,10 @@ def _work(connection: Connection, packed: bytes) -> None:
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     sys.stdout.flush()
     os.dup2(2, 1)  # what objectives print, in Python or C, is not for standard output
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)  # or it would be lost with a worker that is killed
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Line by line: not later, or it would be lost with a worker that is killed, nor in pieces, which mingle.
+            stream.reconfigure(line_buffering=True, write_through=False)
     try:
         function = unpack(packed)
     except Exception as error:  # noqa: BLE001  whatever it is, the parent has to know
