@@ -69,7 +69,7 @@ class StudyDisplay:
     def line(self, progress: Progress) -> str:
         """Say in one line how far a study is."""
         ahead = sum(progress.ahead.values())
-        words = [f"{progress.found + progress.done:,} runs done", f"at least {ahead:,} left"]
+        words = [f"{progress.found + progress.done:,} runs done", f"at least {ahead:,} left" if ahead else "none left"]
         if progress.failed:
             words.append(f"{progress.failed:,} failed")
         words.append(f"{_time(time.monotonic() - self._started)} so far")
