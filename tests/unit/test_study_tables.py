@@ -500,7 +500,8 @@ def test_flat_rows_have_the_same_keys() -> None:
         (
             *("problem", "spec", "algorithm", "level", "popsize", "unsettled", "runs", "solved", "failed", "complete"),
             "failed_at_any_size",
-            *("evaluations", "evaluations_sd", "evaluations_star", "seconds", "seconds_sd", "seconds_star"),
+            *("evaluations", "evaluations_sd", "evaluations_star", "evaluations_p"),
+            *("seconds", "seconds_sd", "seconds_star", "seconds_p"),
             *("confirmed_runs", "confirmed_solved", "confirmed_evaluations", "confirmed_evaluations_sd"),
             *("confirmed_seconds", "confirmed_seconds_sd"),
             *("published_evaluations", "published_evaluations_sd", "published_evaluations_star"),

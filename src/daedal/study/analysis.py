@@ -9,20 +9,24 @@ from typing import TypeAlias
 
 from daedal.study.plan import LEVELS, Choice, Outcomes, Unsettled, choices
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.study.statistics import Test, mean_sd, stars
+from daedal.study.statistics import Test, Verdict, mean_sd, verdicts
 from daedal.study.store import DONE, KILLED, Run
 
 Runs: TypeAlias = Mapping[str, Mapping[int, Run]]
 """By the key of a cell and by seed, as a store gives them."""
 
+Verdicts: TypeAlias = Mapping[str, Verdict]
+"""By the name of the algorithm."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """Mean and standard deviation over the runs of a cell; star: significantly smaller than all rivals."""
+    """Mean and standard deviation over the runs of a cell, and what the tests say of it, see `Verdict`."""
 
     mean: float
     sd: float
     star: bool = False
+    p: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +118,13 @@ def analyse(
     rows: list[Row] = []
     for problem in study.problems:
         found = {algorithm: _choices(study, runs, problem, algorithm) for algorithm in study.algorithms}
-        starred = {
-            level: _stars(study, runs, problem, {one: chosen[level] for one, chosen in found.items()}, test, correct)
+        judged = {
+            level: _verdicts(study, runs, problem, {one: chosen[level] for one, chosen in found.items()}, test, correct)
             for level in LEVELS
         }
         for algorithm, chosen in found.items():
             entries = {
-                level: _entry(study, runs, problem, algorithm, chosen[level], starred[level], confirm)
+                level: _entry(study, runs, problem, algorithm, chosen[level], judged[level], confirm)
                 for level in LEVELS
             }
             rows.append(_row(study, runs, problem, algorithm, entries))
@@ -181,7 +185,7 @@ def _entry(
     problem: StudyProblem,
     algorithm: StudyAlgorithm,
     choice: Choice,
-    starred: tuple[set[str], set[str]],
+    judged: tuple[Verdicts, Verdicts],
     confirm: int,
 ) -> Entry:
     if isinstance(choice, Unsettled):
@@ -189,16 +193,19 @@ def _entry(
     key = study.cell(problem, algorithm, choice).key
     found = runs.get(key, {})
     of_study, fresh = _made(found, study.seeds), _made(found, study.fresh_seeds(confirm))
-    stars_of = (algorithm.name in starred[0], algorithm.name in starred[1])
+    verdicts_of = (judged[0].get(algorithm.name, Verdict()), judged[1].get(algorithm.name, Verdict()))
     return Entry(
         choice=choice,
-        effort=_effort(choice, of_study, study.seeds, stars_of),
+        effort=_effort(choice, of_study, study.seeds, verdicts_of),
         confirmed=_effort(choice, fresh, study.fresh_seeds(confirm)) if confirm else None,
     )
 
 
 def _effort(
-    popsize: int, runs: Mapping[int, Run], seeds: Sequence[int], starred: tuple[bool, bool] = (False, False)
+    popsize: int,
+    runs: Mapping[int, Run],
+    seeds: Sequence[int],
+    judged: tuple[Verdict, Verdict] = (Verdict(), Verdict()),
 ) -> Effort:
     done = [run for run in runs.values() if run.status == DONE]
     return Effort(
@@ -208,36 +215,36 @@ def _effort(
         failed=len(runs) - len(done),
         complete=all(seed in runs for seed in seeds),
         best=_measure([run.best for run in done]),
-        evaluations=_measure([run.evaluations for run in done], starred[0]),
-        seconds=_measure([run.seconds for run in done], starred[1]),
+        evaluations=_measure([run.evaluations for run in done], judged[0]),
+        seconds=_measure([run.seconds for run in done], judged[1]),
     )
 
 
-def _measure(values: Sequence[float | None], star: bool = False) -> Measure | None:
+def _measure(values: Sequence[float | None], judged: Verdict = Verdict()) -> Measure | None:  # noqa: B008  immutable
     known = [float(value) for value in values if value is not None]
     if not known:
         return None
     if not all(map(math.isfinite, known)):  # a run that found nothing feasible
-        return Measure(mean=sum(known), sd=math.nan, star=star)
+        return Measure(mean=sum(known), sd=math.nan, star=judged.star, p=judged.p)
     mean, sd = mean_sd(known)
-    return Measure(mean=mean, sd=sd, star=star)
+    return Measure(mean=mean, sd=sd, star=judged.star, p=judged.p)
 
 
-def _stars(
+def _verdicts(
     study: Study,
     runs: Runs,
     problem: StudyProblem,
     chosen: Mapping[StudyAlgorithm, Choice],
     test: Test,
     correct: bool,
-) -> tuple[set[str], set[str]]:
-    """Give the names of the algorithms whose evaluations, and whose seconds, are significantly the smallest.
+) -> tuple[Verdicts, Verdicts]:
+    """Say whose evaluations, and whose seconds, are significantly the smallest.
 
     Nobody has won before all have ended: there is none while a rival's size, or a run of it, is still missing. A rival
     of which no size reaches the level takes no part.
     """
     if any(choice is Unsettled.OPEN for choice in chosen.values()):
-        return set(), set()
+        return {}, {}
     evaluations: dict[str, dict[int, float]] = {}
     seconds: dict[str, dict[int, float]] = {}
     for algorithm, choice in chosen.items():
@@ -245,8 +252,8 @@ def _stars(
             continue
         found = _of_cell(study, runs, problem, algorithm, choice)
         if len(found) < study.runs:
-            return set(), set()
+            return {}, {}
         done = {seed: run for seed, run in found.items() if run.evaluations is not None and run.seconds is not None}
         evaluations[algorithm.name] = {seed: float(run.evaluations or 0) for seed, run in done.items()}
         seconds[algorithm.name] = {seed: run.seconds or 0.0 for seed, run in done.items()}
-    return stars(evaluations, test=test, correct=correct), stars(seconds, test=test, correct=correct)
+    return verdicts(evaluations, test=test, correct=correct), verdicts(seconds, test=test, correct=correct)

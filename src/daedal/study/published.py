@@ -46,7 +46,7 @@ def published() -> dict[tuple[str, str], dict[int, Published | None]]:
     --------
     >>> numbers = published()["trap:k=4,n=20", "BOA"][50]
     >>> numbers.evaluations
-    Measure(mean=1850.0, sd=382.0, star=True)
+    Measure(mean=1850.0, sd=382.0, star=True, p=None)
     >>> published()["hiff:n=64", "PBIL"]
     {50: None, 90: None}
     """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, groupby
 from typing import Literal, TypeAlias, get_args
@@ -105,13 +106,29 @@ def pairwise(
     return dict(zip(pairs, holm(p) if correct else p, strict=True))
 
 
-def stars(
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What the tests say of an algorithm among its rivals.
+
+    Attributes
+    ----------
+    star
+        Whether it is significantly better than all of them.
+    p
+        The largest of the p-values against them; None without a rival.
+    """
+
+    star: bool = False
+    p: float | None = None
+
+
+def verdicts(
     values: Mapping[str, Mapping[int, float]],
     *,
     test: Test = "signed-rank",
     correct: bool = False,
     level: float = LEVEL,
-) -> set[str]:
+) -> dict[str, Verdict]:
     """Find the algorithm whose values are significantly smaller than those of every other in its cell.
 
     It has to be significant against each other one, with smaller ranks and with a smaller mean of all its values:
@@ -129,28 +146,26 @@ def stars(
 
     Returns
     -------
-    set of str
-        One name or none. Whoever is alone gets no star.
+    dict
+        By name; one has a star, or none. Whoever is alone has none.
 
     Examples
     --------
-    >>> dae = {seed: 100.0 + seed for seed in range(20)}
-    >>> rbm = {seed: 110.0 + 2 * seed for seed in range(20)}
-    >>> stars({"dae": dae, "rbm": rbm})
-    {'dae'}
+    >>> dae = {seed: 100.0 + seed for seed in range(8)}
+    >>> rbm = {seed: 110.0 + 2 * seed for seed in range(8)}
+    >>> verdicts({"dae": dae, "rbm": rbm})
+    {'dae': Verdict(star=True, p=0.0078125), 'rbm': Verdict(star=False, p=0.0078125)}
     """
     found = pairwise(values, test=test, correct=correct)
     p = found | {(b, a): value for (a, b), value in found.items()}
-    return {
-        name
-        for name in values
-        if len(values) > 1
-        and all(
-            p[name, other] < level and _is_smaller(values[name], values[other], test)
-            for other in values
-            if other != name
-        )
-    }
+    given = {}
+    for name in values:
+        others = [other for other in values if other != name]
+        largest = max((p[name, other] for other in others), default=None)
+        differs = largest is not None and largest < level
+        star = differs and all(_is_smaller(values[name], values[other], test) for other in others)
+        given[name] = Verdict(star=star, p=largest)
+    return given
 
 
 def can_be_significant(runs: int, *, test: Test, level: float = LEVEL) -> bool:

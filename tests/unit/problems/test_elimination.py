@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 import tracemalloc
 
 import numpy as np
@@ -59,9 +58,7 @@ def test_a_long_chain_stays_narrow() -> None:
 
 def test_every_variable_is_eliminated_once_and_the_plan_repeats() -> None:
     scopes = NK.random(34, 5, seed=2).neighbours.tolist()
-    start = time.perf_counter()
     first = plan(34, scopes)
-    assert time.perf_counter() - start < 3  # 0.1 s alone on the machine.
     assert sorted(first.order) == list(range(34))
     assert first == plan(34, scopes)
     assert first.entries <= 2**24
@@ -85,13 +82,11 @@ def test_too_much_memory_is_refused_before_it_is_taken(n: int, k: int) -> None:
     neighbours = [[(i + step * step) % n for step in range(k + 1)] for i in range(n)]
     tables = [np.zeros(1)] * n  # Never looked at.
     tracemalloc.start()
-    start = time.perf_counter()
     with pytest.raises(ValueError, match=r"needs a table of 2\^\d+ entries and 2\^\d+ bytes of memory"):
         maximise(n, neighbours, tables)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50 * 2**20
-    assert time.perf_counter() - start < 20
 
 
 def test_the_limit_is_the_callers() -> None:

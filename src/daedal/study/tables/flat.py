@@ -35,7 +35,7 @@ def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
                     "solved": effort.solved if judged else None,
                     "failed": effort.failed,
                     "complete": effort.complete,
-                    **_flat_measures("", effort, ("best", "evaluations", "seconds"), ("mean", "sd")),
+                    **_flat_measures("", effort, ("mean", "sd"), ("best", "evaluations", "seconds")),
                 }
             )
     return flat
@@ -71,10 +71,10 @@ def _flat(row: Row, level: int, published: PublishedTable | None) -> dict[str, o
         "unsettled": _unsettled(row, entry.choice),
         **{name: getattr(effort, name, None) for name in ("runs", "solved", "failed", "complete")},
         "failed_at_any_size": row.failed,
-        **_flat_measures("", effort),
+        **_flat_measures("", effort, ("mean", "sd", "star", "p")),
         **{f"confirmed_{name}": getattr(again, name, None) for name in ("runs", "solved")},
-        **{name: value for name, value in _flat_measures("confirmed_", again).items() if not name.endswith("star")},
-        **_flat_measures("published_", paper),
+        **_flat_measures("confirmed_", again, ("mean", "sd")),
+        **_flat_measures("published_", paper, ("mean", "sd", "star")),
     }
     ours, theirs = flat["evaluations"], flat["published_evaluations"]
     if not is_theirs(row.problem) or not isinstance(ours, float) or not isinstance(theirs, float):
@@ -91,10 +91,13 @@ def _unsettled(row: Row, choice: Choice) -> str | None:
 def _flat_measures(
     prefix: str,
     of: Effort | Published | None,
+    parts: Sequence[str],
     names: Sequence[str] = ("evaluations", "seconds"),
-    parts: Sequence[str] = ("mean", "sd", "star"),
 ) -> dict[str, object]:
-    ends = {"mean": "", "sd": "_sd", "star": "_star"}
-    return {
-        f"{prefix}{name}{ends[part]}": getattr(getattr(of, name, None), part, None) for name in names for part in parts
-    }
+    flat: dict[str, object] = {}
+    for name in names:
+        measure = getattr(of, name, None)
+        flat |= {
+            f"{prefix}{name}{'' if part == 'mean' else f'_{part}'}": getattr(measure, part, None) for part in parts
+        }
+    return flat
