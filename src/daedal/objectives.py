@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import shlex
 import sys
 from dataclasses import dataclass
@@ -72,7 +73,8 @@ def identity(spec: str) -> str:
 
 def _files_of(command: str) -> list[Path]:
     """Give the files among the words of a command: a script, its data; not what is found through PATH."""
-    return [path for word in shlex.split(command) if (path := Path(word)).is_file()]
+    words = [part for word in shlex.split(command) for part in (word, word.partition("=")[2])]
+    return [Path(word) for word in words if os.path.isfile(word) and os.access(word, os.R_OK)]
 
 
 def _digest(path: Path) -> str:

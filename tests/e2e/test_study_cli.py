@@ -191,7 +191,7 @@ def test_the_formats_of_a_table(made: Made, here: Any, tmp_path: Path) -> None:
         if form != "rich":  # which is wider in a file than here
             assert (tmp_path / form).read_bytes() == done.stdout.encode()
     assert "PBIL [fast]" in (tmp_path / "rich").read_text(encoding="utf-8")
-    for form, name in (("rich", "PBIL [fast]"), ("markdown", r"PBIL \[fast\]"), ("latex", "PBIL [fast]")):
+    for form, name in (("rich", "PBIL [fast]"), ("markdown", r"PBIL \[fast\]"), ("latex", "PBIL {[}fast{]}")):
         assert written[form].count(name) == 3
     listed = json.loads(written["json"])
     read = list(csv.DictReader(io.StringIO(written["csv"], newline="")))
@@ -633,3 +633,35 @@ def test_merge(made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
     assert timeless(stored(store)) == timeless(made.rows)
     for words in (("table", "--format", "csv"), ("status",)):
         assert here("study", *words, "--store", store).stdout == here("study", *words, "--store", made.store).stdout
+    refused(here("study", "merge", made.store, store, "--store", store), f"expected other stores than {store} itself")
+
+
+def test_a_file_stays_what_it_was_but_for_its_content(made: Made, here: Any, tmp_path: Path) -> None:
+    output, link = tmp_path / "private.csv", tmp_path / "link.csv"
+    output.write_text("of last year")
+    output.chmod(0o600)
+    link.hardlink_to(output)
+    assert here("study", "export", "--store", made.store, "-o", output).returncode == 0
+    assert output.stat().st_mode & 0o777 == 0o600
+    assert link.read_bytes() == output.read_bytes()
+
+
+def test_standard_output_by_its_name(made: Made, cli: Any, tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as file:
+        file.write("header\n")
+        file.flush()
+        done = cli("study", "export", "--store", made.store, "-o", "/dev/stdout", stdout=file)
+    assert done.returncode == 0
+    assert (tmp_path / "out").read_text().startswith("header\nproblem,algorithm,")
+
+
+def test_other_names_are_refused(made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
+    for end in ("-wal", "-shm", "-journal", ".lock"):
+        output = made.store.with_name(made.store.name + end)
+        refused(here("study", "table", "--store", made.store, "-o", output), "expected another file to write to")
+    refused(
+        here("study", "table", "--store", made.store, "-o", tmp_path / "x.parquet"), "expected a file that ends in .md"
+    )
+    refused(
+        here("study", "export", "--store", made.store, "-o", tmp_path / "x.md"), "expected a file that ends in .csv"
+    )

@@ -620,3 +620,35 @@ def test_what_hangs_fails_when_its_time_is_up(cli: Any, tmp_path: Path) -> None:
     assert found == {("onemax:n=5", "done"), ("hangs.py:f", "failed")}
     errors = [row["error"] for row in stored(tmp_path / "results.db").values() if row["error"]]
     assert all("timeout" in error for error in errors), errors
+
+
+def test_a_program_that_changes_meanwhile_ends_the_study(here: Any, tmp_path: Path) -> None:
+    """It changes itself, in the third run: of that one nobody can say what it is the run of."""
+    script = tmp_path / "score.sh"
+    script.write_text(
+        f"#!/bin/sh\necho x >> {tmp_path}/calls\n"
+        f"[ $(wc -l < {tmp_path}/calls) -ge 5 ] && echo '# changed' >> $0\n"
+        "while read row; do echo 1; done\n"
+    )
+    script.chmod(0o755)
+    (tmp_path / "study.toml").write_text(
+        "runs = 9\npopsizes = [20]\nalgorithms = ['umda']\n[limits]\nmax_generations = 1\n"
+        f"[[problems]]\nproblem = 'cmd:{script}'\nn = 5\ntarget = 9\n"
+    )
+    words = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--workers", 1)
+    done = here(*words)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"error: cmd:{script} has changed since the study was read; run the study again\n")
+    assert 0 < len(stored(tmp_path / "results.db")) < 9
+
+
+def test_a_closed_standard_error_is_no_error(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "prints.py").write_text("def f(x):\n    print('here')\n    return x.sum(axis=1)\n")
+    (tmp_path / "study.toml").write_text(
+        "runs = 2\npopsizes = [20]\nalgorithms = ['umda']\n"
+        "problems = [{ problem = 'prints.py:f', n = 5, target = 5 }]\n"
+    )
+    words = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db")
+    done = cli(*words, preexec_fn=lambda: os.close(2))
+    assert done.returncode == 0
+    assert {row["status"] for row in stored(tmp_path / "results.db").values()} == {"done"}

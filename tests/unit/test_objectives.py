@@ -122,6 +122,12 @@ def test_a_program_is_what_is_in_its_files(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "there" / "score.sh").write_text("cat ")
     assert identity("cmd:./score.sh --fast") != before[0]
     assert identity("cmd:sh score.sh") != before[1]
+    (tmp_path / "there" / "data").write_text("1")
+    with_data = identity("cmd:sh --of=data")
+    (tmp_path / "there" / "data").write_text("2")
+    assert identity("cmd:sh --of=data") != with_data
+    script = f"cmd:sh -c '{'x' * 5000}'"  # too long for the name of a file
+    assert identity(script) == script
 
 
 # Functions

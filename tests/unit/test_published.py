@@ -7,7 +7,8 @@ import pytest
 from daedal.study.analysis import Measure
 from daedal.study.paper import table1
 from daedal.study.plan import LEVELS
-from daedal.study.published import Published, published
+from daedal.study.published import Published, is_theirs, published
+from daedal.study.spec import StudyProblem
 
 
 def test_it_has_every_problem_and_algorithm_of_the_study_at_both_levels() -> None:
@@ -58,3 +59,17 @@ def test_no_two_algorithms_of_a_cell_have_a_star() -> None:
             found = [one for one in numbers if one is not None]
             assert sum(one.evaluations.star for one in found) <= 1
             assert sum(one.seconds.star for one in found) <= 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "theirs"),
+    [
+        ("trap:k=4,n=20", True),
+        ("nk:n=30,k=4, seed = 2", False),
+        ("nk:some/seed=3/nk_30_4.1", True),
+        ("cmd:./score --seed=3", True),
+        ("score.py:f", True),
+    ],
+)
+def test_only_a_drawn_landscape_is_not_the_papers_own(problem: str, theirs: bool) -> None:
+    assert is_theirs(StudyProblem(name="x", problem=problem)) == theirs

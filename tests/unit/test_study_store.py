@@ -563,3 +563,33 @@ def test_a_store_takes_nothing_from_itself_or_from_what_is_none(tmp_path: Path) 
         with pytest.raises(FileNotFoundError, match="missing"):
             a.take_over(tmp_path / "missing.db")
         assert len(a) == 0
+
+
+def test_what_a_study_asked_for_is_taken_too(tmp_path: Path, result: Result) -> None:
+    with Store(tmp_path / "a.db") as a, Store(tmp_path / "b.db") as b:
+        a.remember(study())
+        b.remember(study(), confirm=3, full_grid=True)
+        b.record(cell(), study().fresh_seeds(1)[0], result)
+        assert a.take_over(tmp_path / "b.db") == 1
+        assert a.study()[1:] == (3, True)
+        assert len(a.studies()) == 1
+
+
+def test_whoever_writes_to_the_other_store_is_not_in_the_way(tmp_path: Path, result: Result) -> None:
+    with Store(tmp_path / "a.db") as a, Store(tmp_path / "b.db") as b:
+        b.record(cell(), 0, result)
+        b._connection.execute("BEGIN IMMEDIATE")
+        assert a.take_over(tmp_path / "b.db") == 1
+        b._connection.execute("ROLLBACK")
+
+
+def test_it_is_the_damaged_store_that_is_called_so(tmp_path: Path, result: Result) -> None:
+    with Store(tmp_path / "a.db") as a:
+        with Store(tmp_path / "b.db") as b:
+            b.record(cell(), 0, result)
+        data = bytearray((tmp_path / "b.db").read_bytes())
+        data[4096:] = b"\xff" * (len(data) - 4096)
+        (tmp_path / "b.db").write_bytes(data)
+        with pytest.raises(ValueError, match=r"b\.db'?, got a damaged file"):
+            a.take_over(tmp_path / "b.db")
+        assert len(a) == 0

@@ -452,7 +452,7 @@ def test_latex_escapes() -> None:
     text = latex([one_row(entry(), name=AWKWARD)])
     assert (
         r"\_ \& \% \# \{ \} \textasciitilde{} \textasciicircum{} \textbackslash{} \$ \textless{} \textgreater{} "
-        r"\textbar{} -{}- -{}-{}- `a' [x] *"
+        r"\textbar{} -{}- -{}-{}- `a' {[}x{]} *"
     ) in text
 
 
@@ -586,3 +586,17 @@ def test_the_legend_says_when_no_star_is_possible(runs: int, possible: bool) -> 
     text = shown(rich_table([one_row(Entry(choice=1000, effort=few))]), 200)
     assert ("significantly smaller" in text) == possible
     assert (f"With {runs} runs no difference can be significant" in text) != possible
+
+
+def test_a_name_in_brackets_is_no_argument_of_latex() -> None:
+    text = latex([one_row(entry(), problem=StudyProblem(name="[2cm] x", problem="trap:k=4,n=20"))])
+    assert "\n{[}2cm{]} x & " in text
+
+
+def test_with_holm_it_takes_more_runs() -> None:
+    few = dataclasses.replace(effort(Measure(mean=5.0, sd=1.0), Measure(mean=5.0, sd=1.0)), runs=8)
+    rows = [one_row(Entry(choice=1000, effort=few), name=name) for name in "abc"]
+    assert "significantly smaller" in shown(rich_table(rows), 200)
+    assert "With 8 runs no difference can be significant" in shown(rich_table(rows, correct=True), 200)
+    failing = [one_row(Entry(choice=1000, effort=dataclasses.replace(few, failed=1)), name=name) for name in "ab"]
+    assert "With 7 runs no difference can be significant" in shown(rich_table(failing), 200)

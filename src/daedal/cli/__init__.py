@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 from daedal.cli.app import app
@@ -13,6 +14,11 @@ BAD_INPUT = 2
 
 def main() -> None:
     """Run the command line; bad input ends with one line and exit code 2, Ctrl-C with 130."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # closed: what is opened next, or written in a worker, would take its place
+            os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that a terminal cannot show is no reason to end

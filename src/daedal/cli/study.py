@@ -23,6 +23,7 @@ from rich.table import Table
 from daedal.cli import options
 from daedal.cli.words import INTERRUPTED, check_output, file_name, new_folder, say, write_pieces
 from daedal.executors import dask_executor
+from daedal.interrupts import ended_properly
 from daedal.settings import unknown
 from daedal.study.analysis import Row, Runs, analyse
 from daedal.study.display import StudyDisplay
@@ -85,6 +86,7 @@ Number: TypeAlias = Annotated[
     typer.Option("--study", metavar="N", help="Which study of the store; the one last run where not given."),
 ]
 _Kind = TypeVar("_Kind", bound=StrEnum)
+_ENDINGS = (".md", ".tex", ".csv", ".json", ".parquet")
 _ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask
 Output: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", help="A file, not standard output.")]
@@ -154,7 +156,11 @@ def run_and_show(
 def run_with_display(study: Study, store: Store, order: Order, *, dask: str | None = None) -> bool:
     """Run a study; whether it came to its end, or Ctrl-C ended it."""
     try:
-        with nullcontext() if dask is None else dask_executor(dask) as executor, StudyDisplay() as display:
+        with (
+            ended_properly(),
+            nullcontext() if dask is None else dask_executor(dask) as executor,
+            StudyDisplay() as display,
+        ):
             progress = run_study(study, store, order, display, executor=executor)
     except KeyboardInterrupt:
         say("interrupted: every run that had ended is in the store, and the same command goes on from there")
@@ -247,8 +253,11 @@ def _show_sizes(study: Study, runs: Runs, form: Form, output: Path | None) -> No
 
 
 def _by_suffix(output: Path | None, forms: Mapping[str, _Kind]) -> _Kind | None:
-    """Give the format that the name of a file asks for."""
-    return None if output is None else forms.get(output.suffix.lower())
+    """Give the format that the name of a file asks for, if any; refuse one that there is not."""
+    ending = "" if output is None else output.suffix.lower()
+    if ending in _ENDINGS and ending not in forms:
+        raise ValueError(f"expected a file that ends in {', '.join(forms)}, or --format, got {output}")
+    return forms.get(ending)
 
 
 def chosen_study(store: Store, number: int | None) -> tuple[Study, int, bool]:
@@ -335,6 +344,8 @@ def merge(
     """Take the runs of other stores that this one does not have: of another machine, or another day."""
     for other in others:
         Store(other, create=False).close()  # refuses what is none, before anything is taken
+        if store.exists() and other.samefile(store):
+            raise ValueError(f"expected other stores than {store} itself, got {other}")
     with Store(store) as opened:
         for other in others:
             say(f"{opened.take_over(other):,} runs taken from {other}")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 import re
+import shutil
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,17 +45,19 @@ def say(text: str) -> None:
 
 
 def check_output(output: Path | None, store: Path) -> None:
-    """Refuse to write over the store that is read."""
-    journals = [store.with_name(f"{store.name}-{end}") for end in ("wal", "shm")]
-    if output is not None and any(
-        output.exists() and one.exists() and output.samefile(one) for one in (store, *journals)
+    """Refuse to write over the store that is read, or what SQLite keeps beside it."""
+    beside = [store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm", "-journal", ".lock")]
+    if output is None:
+        return
+    if output.resolve() in [one.resolve() for one in beside] or any(
+        output.exists() and one.exists() and output.samefile(one) for one in beside
     ):
-        raise ValueError(f"expected another file to write to than the store, got {output} for both")
+        raise ValueError(f"expected another file to write to than the store and what belongs to it, got {output}")
 
 
 def write_pieces(pieces: Iterable[bytes], output: Path | None) -> None:
-    """Write bytes to a file, which is there as a whole or not at all, or to standard output."""
-    if output is None:
+    """Write bytes to a file, or to standard output."""
+    if output is None or str(output) in ("-", "/dev/stdout"):
         if sys.stdout is None:
             raise ValueError("expected a standard output to write to, but it is closed; name a file with -o")
         sys.stdout.flush()
@@ -64,32 +65,16 @@ def write_pieces(pieces: Iterable[bytes], output: Path | None) -> None:
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
         return
-    try:
-        with _replaced(output) as file:
-            file.writelines(pieces)
-    except OSError as error:
-        if isinstance(error, TimeoutError) or error.strerror is None:  # of what is read
-            raise
-        raise ValueError(
-            f"expected a file to write to at {output}, but it cannot be written: {error.strerror}"
-        ) from error
-
-
-@contextmanager
-def _replaced(output: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes the other one's place when it is complete; a device or a pipe is written to directly."""
-    place = output.resolve()
-    if place.exists() and not place.is_file():
-        with output.open("wb") as file:
-            yield file
-        return
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            yield file
-        beside.replace(place)
-    finally:
-        beside.unlink(missing_ok=True)
+    with tempfile.TemporaryFile() as whole:  # what was in the file stays there until all of it is made
+        whole.writelines(pieces)
+        whole.seek(0)
+        try:
+            with output.open("wb") as file:
+                shutil.copyfileobj(whole, file)
+        except OSError as error:
+            raise ValueError(
+                f"expected a file to write to at {output}, but it cannot be written: {error.strerror}"
+            ) from error
 
 
 def new_folder(folder: Path) -> None:

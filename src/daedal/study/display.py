@@ -37,7 +37,8 @@ class StudyDisplay:
     def __init__(self, *, console: Console | None = None) -> None:
         self._around = ExitStack()
         self.console = Console(stderr=True, highlight=False) if console is None else console
-        if console is None and self.console.is_terminal:
+        self._moves = self.console.is_terminal and not self.console.is_dumb_terminal
+        if console is None and self._moves:
             self.console = self._around.enter_context(overheard())
         self._live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
         self._started = time.monotonic()
@@ -55,11 +56,11 @@ class StudyDisplay:
     def update(self, progress: Progress) -> None:
         """Show how far a study is, now and then."""
         now = time.monotonic()
-        pause = _SECONDS_BETWEEN_TABLES if self.console.is_terminal else _SECONDS_BETWEEN_LINES
+        pause = _SECONDS_BETWEEN_TABLES if self._moves else _SECONDS_BETWEEN_LINES
         if now - self._last < pause:
             return
         self._last = now
-        if not self.console.is_terminal:
+        if not self._moves:
             self.console.print(self.line(progress), markup=False, soft_wrap=True)
             return
         if not self._live.is_started:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 
 from rich.console import Console
 from rich.text import Text
 
 _END = b"\0end\0\n"
+_PIECE = 65536
+_LONGEST_LINE = 10_000
 
 
 @contextmanager
@@ -29,16 +31,38 @@ def overheard() -> Iterator[Console]:
             yield console
         finally:
             os.dup2(terminal.fileno(), 2)
-            os.write(writer, _END)  # children may live on, and have it open
+            with suppress(BrokenPipeError):
+                os.write(writer, _END)  # children may live on, and have it open
             os.close(writer)
             thread.join()
 
 
 def _forward(reader: int, console: Console) -> None:
-    with os.fdopen(reader, "rb") as lines:
-        for line in lines:
-            text = line.removesuffix(_END).decode(errors="replace").rstrip("\r\n")
-            if text or not line.endswith(_END):
-                console.print(Text.from_ansi(text), soft_wrap=True)
-            if line.endswith(_END):
-                return
+    """Show what comes, many lines at once, because a live display is drawn again after each print."""
+    with open(reader, "rb", buffering=0) as source:
+        pending, ended = b"", False
+        while not ended and (piece := source.read(_PIECE)):
+            pending += piece
+            ended = pending.endswith(_END)
+            shown, pending = _cut(pending, ended=ended)
+            if shown:
+                with suppress(Exception):  # the terminal may be gone, but whoever writes must not wait for ever
+                    console.print(_readable(shown), soft_wrap=True)
+
+
+def _readable(text: bytes) -> Text:
+    decoded = text.decode(errors="replace")
+    try:
+        return Text.from_ansi(decoded)
+    except ValueError:  # signs that look like colours, and are none
+        return Text(decoded.replace("\x1b", "\N{SYMBOL FOR ESCAPE}"))
+
+
+def _cut(text: bytes, *, ended: bool) -> tuple[bytes, bytes]:
+    """Give what can be shown, without its last newline, and what has to wait for the end of its line."""
+    if ended:
+        return text.removesuffix(_END).removesuffix(b"\n"), b""
+    lines, newline, rest = text.rpartition(b"\n")
+    if newline:
+        return lines or b" ", rest
+    return (text, b"") if len(text) > _LONGEST_LINE else (b"", text)

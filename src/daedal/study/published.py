@@ -33,7 +33,8 @@ def is_theirs(problem: StudyProblem) -> bool:
     >>> is_theirs(StudyProblem(name="nk:n=30,k=4,i=2", problem="nk:n=30,k=4,seed=2"))
     False
     """
-    return "seed=" not in problem.problem
+    _, _, parameters = problem.problem.partition(":")
+    return "seed" not in [one.partition("=")[0].strip() for one in parameters.split(",")]
 
 
 @cache

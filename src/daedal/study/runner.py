@@ -235,6 +235,7 @@ class _Schedule:
     def take_down(self, cell: Cell, seed: int, news: News) -> None:
         """Write down what became of a run, and plan what follows from it."""
         status, outcome = _judged(news)
+        cell.problem.check_unchanged()
         self.store.record(cell, seed, outcome, status=status)
         self.progress.ahead[cell] -= 1
         self.progress.done += 1

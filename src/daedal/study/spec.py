@@ -76,6 +76,14 @@ class StudyProblem:
             return Program(command)
         return FileFunction(self.problem, str(self.content["problem"])) if kind == "file" else self.problem
 
+    def check_unchanged(self) -> None:
+        """Refuse a program whose files are not what they were: its runs would be called what they are not.
+
+        Functions of a file need no such check: whoever loads the file makes it.
+        """
+        if spec_parts(self.problem)[0] == "program" and identity(self.problem) != self.content["problem"]:
+            raise ValueError(f"{self.problem} has changed since the study was read; run the study again")
+
     @cached_property
     def content(self) -> dict[str, object]:
         """What the runs depend on: not the name, and not where a file lies, but what is in it; no clock."""

@@ -168,8 +168,8 @@ def verdicts(
     return given
 
 
-def can_be_significant(runs: int, *, test: Test, level: float = LEVEL) -> bool:
-    """Say whether any outcome of so many runs gives a p-value below the level.
+def can_be_significant(runs: int, *, test: Test, pairs: int = 1, level: float = LEVEL) -> bool:
+    """Say whether any outcome of so many runs gives a p-value below the level, corrected for a number of pairs.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def can_be_significant(runs: int, *, test: Test, level: float = LEVEL) -> bool:
     [False, True]
     """
     apart = {seed: float(seed) for seed in range(runs)}, {seed: 2.0 * seed + runs for seed in range(runs)}
-    return p_value(*apart, test=test) < level
+    return pairs * p_value(*apart, test=test) < level
 
 
 def mean_sd(values: Iterable[float]) -> tuple[float, float]:

@@ -6,9 +6,11 @@ import json
 import math
 import os
 import platform
+import sqlite3
+import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -84,10 +86,12 @@ _TAKE_OVER = (
         JOIN other.cells AS theirs ON theirs.id = their.cell JOIN cells ON cells.key = theirs.key
         JOIN runs ON runs.cell = cells.id AND runs.seed = their.seed AND runs.status = their.status""",
     # They count as run before those that are here.
-    """INSERT OR IGNORE INTO studies (spec, used, confirm, full_grid)
+    """INSERT INTO studies (spec, used, confirm, full_grid)
     SELECT spec, used - (SELECT max(used) FROM other.studies) + coalesce((SELECT min(used) FROM studies), 1) - 1,
         confirm, full_grid
-    FROM other.studies""",
+    FROM other.studies WHERE true
+    ON CONFLICT (spec) DO UPDATE SET confirm = max(confirm, excluded.confirm),
+        full_grid = max(full_grid, excluded.full_grid)""",
 )
 
 
@@ -234,15 +238,17 @@ class Store:
         """
         if Path(other).exists() and Path(other).samefile(self.path):
             raise ValueError(f"expected another store than {self.path} itself")
-        Store(other, create=False).close()  # refuses what is none
-        with errors_explained(other, _WHAT):
-            self._connection.execute("ATTACH ? AS other", (str(Path(other).absolute()),))
+        with tempfile.TemporaryDirectory() as folder, Store(other, create=False) as theirs:
+            copy = Path(folder) / "copy.db"  # of one moment: whoever writes there need not wait
+            with errors_explained(other, _WHAT), closing(sqlite3.connect(copy)) as target:
+                theirs._connection.backup(target)
+            self._connection.execute("ATTACH ? AS other", (str(copy),))
             try:
-                with self._writing():
+                with errors_explained(f"{self.path} or {other}", _WHAT), transaction(self._connection):
                     counts = [self._connection.execute(statement).rowcount for statement in _TAKE_OVER]
-                return counts[_TAKE_OVER.index(_TAKE_RUNS)]
             finally:
                 self._connection.execute("DETACH other")
+        return counts[_TAKE_OVER.index(_TAKE_RUNS)]
 
     def runs(self) -> dict[str, dict[int, Run]]:
         """Give all runs, by the key of their cell and their seed."""

@@ -184,7 +184,7 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
     sentences = {
         f"Mean ± standard deviation of {runs:,} runs up to the best solution, at the smallest population size that "
         "solves that share of them.": runs > 0,
-        **_star_sentences(lines, found, test, correct),
+        **_star_sentences(rows, lines, test, correct),
         f"{NONE} none of the sizes that were tried reaches the level.": any(
             entry.choice is Unsettled.NONE and row.judged for row in rows for entry in row.entries.values()
         ),
@@ -203,12 +203,21 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
     return [sentence for sentence, holds in sentences.items() if holds]
 
 
-def _star_sentences(lines: Sequence[Line], found: Sequence[Effort], test: Test, correct: bool) -> dict[str, bool]:
+def _star_sentences(rows: Sequence[Row], lines: Sequence[Line], test: Test, correct: bool) -> dict[str, bool]:
     """Explain the star, and why there can be none."""
+    groups: dict[tuple[str, int], list[int]] = {}  # how many runs count, of each rival
+    for row in rows:
+        for level, entry in row.entries.items():
+            if entry.effort is not None:
+                counted = entry.effort.runs - entry.effort.failed
+                groups.setdefault((row.problem.name, level), []).append(counted)
+    possible = not groups or any(
+        can_be_significant(min(of_group), test=test, pairs=math.comb(len(of_group), 2) if correct else 1)
+        for of_group in groups.values()
+    )
+    runs = max((count for of_group in groups.values() for count in of_group), default=0)
     holm = ", corrected by Holm's method" if correct else ""
     how = f"pairwise {_TESTS[test]} tests, p < {LEVEL}{holm}"
-    runs = max((effort.runs for effort in found), default=0)
-    possible = can_be_significant(runs, test=test)
     return {
         f"* significantly smaller than all others of the problem that reach the level ({how}).": possible
         or any(line.evaluations.star or line.seconds.star for line in lines),

@@ -20,6 +20,8 @@ _LATEX: dict[str, str | int | None] = {
     "<": r"\textless{}",  # this and the next two come out as other signs in LaTeX's old encoding
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "[": "{[}",  # or a name that begins with it would be an argument of the rule above it
+    "]": "{]}",
     NONE: r"\textendash{}",
     OPEN: r"\dots{}",
     OTHER: r"\dag{}",
