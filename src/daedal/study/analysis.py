@@ -82,8 +82,8 @@ class Row:
     ----------
     judged
         Whether one can tell that a run solved the problem.
-    runs, failed
-        How many runs were made, of all population sizes, and how many of them were ended by an error.
+    failed
+        How many runs, of all population sizes, were ended by an error.
     under_way
         The largest population size so far, as long as it is not known which sizes are the answer.
     """
@@ -92,7 +92,6 @@ class Row:
     algorithm: StudyAlgorithm
     entries: Mapping[int, Entry]
     judged: bool = True
-    runs: int = 0
     failed: int = 0
     under_way: Effort | None = None
 
@@ -118,13 +117,13 @@ def analyse(
     rows: list[Row] = []
     for problem in study.problems:
         found = {algorithm: _choices(study, runs, problem, algorithm) for algorithm in study.algorithms}
-        judged = {
+        verdicts_at = {
             level: _verdicts(study, runs, problem, {one: chosen[level] for one, chosen in found.items()}, test, correct)
             for level in LEVELS
         }
         for algorithm, chosen in found.items():
             entries = {
-                level: _entry(study, runs, problem, algorithm, chosen[level], judged[level], confirm)
+                level: _entry(study, runs, problem, algorithm, chosen[level], verdicts_at[level], confirm)
                 for level in LEVELS
             }
             rows.append(_row(study, runs, problem, algorithm, entries))
@@ -143,7 +142,6 @@ def _row(
         algorithm=algorithm,
         entries=entries,
         judged=not any(run.success is None for run in made),
-        runs=len(made),
         failed=sum(run.status != DONE for run in made),
         under_way=_effort(largest, cells[largest], study.seeds) if is_open and largest is not None else None,
     )
@@ -185,7 +183,7 @@ def _entry(
     problem: StudyProblem,
     algorithm: StudyAlgorithm,
     choice: Choice,
-    judged: tuple[Verdicts, Verdicts],
+    verdicts_of: tuple[Verdicts, Verdicts],
     confirm: int,
 ) -> Entry:
     if isinstance(choice, Unsettled):
@@ -193,10 +191,10 @@ def _entry(
     key = study.cell(problem, algorithm, choice).key
     found = runs.get(key, {})
     of_study, fresh = _made(found, study.seeds), _made(found, study.fresh_seeds(confirm))
-    verdicts_of = (judged[0].get(algorithm.name, Verdict()), judged[1].get(algorithm.name, Verdict()))
+    own = (verdicts_of[0].get(algorithm.name, Verdict()), verdicts_of[1].get(algorithm.name, Verdict()))
     return Entry(
         choice=choice,
-        effort=_effort(choice, of_study, study.seeds, verdicts_of),
+        effort=_effort(choice, of_study, study.seeds, own),
         confirmed=_effort(choice, fresh, study.fresh_seeds(confirm)) if confirm else None,
     )
 
@@ -205,7 +203,7 @@ def _effort(
     popsize: int,
     runs: Mapping[int, Run],
     seeds: Sequence[int],
-    judged: tuple[Verdict, Verdict] = (Verdict(), Verdict()),
+    found: tuple[Verdict, Verdict] = (Verdict(), Verdict()),
 ) -> Effort:
     done = [run for run in runs.values() if run.status == DONE]
     return Effort(
@@ -215,19 +213,19 @@ def _effort(
         failed=len(runs) - len(done),
         complete=all(seed in runs for seed in seeds),
         best=_measure([run.best for run in done]),
-        evaluations=_measure([run.evaluations for run in done], judged[0]),
-        seconds=_measure([run.seconds for run in done], judged[1]),
+        evaluations=_measure([run.evaluations for run in done], found[0]),
+        seconds=_measure([run.seconds for run in done], found[1]),
     )
 
 
-def _measure(values: Sequence[float | None], judged: Verdict = Verdict()) -> Measure | None:  # noqa: B008  immutable
+def _measure(values: Sequence[float | None], verdict: Verdict = Verdict()) -> Measure | None:  # noqa: B008  immutable
     known = [float(value) for value in values if value is not None]
     if not known:
         return None
     if not all(map(math.isfinite, known)):  # a run that found nothing feasible
-        return Measure(mean=sum(known), sd=math.nan, star=judged.star, p=judged.p)
+        return Measure(mean=sum(known), sd=math.nan, star=verdict.star, p=verdict.p)
     mean, sd = mean_sd(known)
-    return Measure(mean=mean, sd=sd, star=judged.star, p=judged.p)
+    return Measure(mean=mean, sd=sd, star=verdict.star, p=verdict.p)
 
 
 def _verdicts(
