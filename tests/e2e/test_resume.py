@@ -198,7 +198,8 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in drop}
 
 
-SCORE = """
+HANGS = 120  # seconds
+SCORE = f"""
 import pathlib
 import time
 
@@ -211,7 +212,7 @@ def f(row):
     calls += 1
     if calls == 25 and (here / "block").exists():
         (here / "marker").touch()
-        time.sleep(120)
+        time.sleep({HANGS})
     return float((row * range(len(row))).sum() % 7)
 
 
@@ -276,8 +277,11 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def signalled(score: Path, *words: object, signals: list[int], pause: float = 0.1) -> tuple[Outcome, float]:
-    """Start a command, send signals to its process group while its objective hangs; give how it ended, and when."""
+def signalled(score: Path, *words: object, signals: list[int], pause: float = 0.1) -> Outcome:
+    """Start a command, send signals to its process group while its objective hangs; give how it ended.
+
+    The objective hangs for longer than the end is waited for: who waits for it fails.
+    """
     (score.parent / "block").touch()
     command = [sys.executable, "-m", "daedal", *map(str, words)]
     with subprocess.Popen(
@@ -295,23 +299,21 @@ def signalled(score: Path, *words: object, signals: list[int], pause: float = 0.
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
             time.sleep(0.05)
-            started = time.monotonic()
             for number in signals:
                 os.killpg(process.pid, number)
                 time.sleep(pause)
-            out, err = process.communicate(timeout=30)
-            seconds = time.monotonic() - started
+            out, err = process.communicate(timeout=HANGS / 2)
         finally:
             process.kill()
     (score.parent / "block").unlink()
-    return Outcome(process.returncode, out, err), seconds
+    return Outcome(process.returncode, out, err)
 
 
 def test_killed_on_the_command_line_and_resumed(score: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
     expected = cli("solve", f"{score}:f", *BY_ROW, "--json", "--history").report
     path = tmp_path / "run.ckpt"
     words = (f"{score}:f", *BY_ROW, "--checkpoint", path, "--every", 1)
-    outcome, _ = signalled(score, "solve", *words, signals=[signal.SIGKILL])
+    outcome = signalled(score, "solve", *words, signals=[signal.SIGKILL])
     assert outcome.code == -signal.SIGKILL
     command = [sys.executable, "-m", "daedal", "resume", str(path), f"{score}:f", "--json", "--history"]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
@@ -327,12 +329,11 @@ def test_ctrl_c_once_ends_with_the_best_so_far_and_resume_with_all(
     expected = cli("solve", f"{score}:f", *BY_ROW, "--json", "--history").report
     path = tmp_path / "run.ckpt"
     words = (f"{score}:f", *BY_ROW, "--checkpoint", path, "--json", "--workers", workers)
-    outcome, seconds = signalled(score, "solve", *words, signals=[signal.SIGINT])
+    outcome = signalled(score, "solve", *words, signals=[signal.SIGINT])
     assert outcome.code == 130
     assert "Traceback" not in outcome.err
     assert f"daedal resume {path}" in " ".join(outcome.err.split())
     assert outcome.report["stop"] == "interrupted"
-    assert seconds < 10
     resumed = cli("resume", path, f"{score}:f", "--json", "--history", "--workers", 1)
     assert resumed.code == 0
     assert resumed.report == expected
@@ -344,11 +345,10 @@ def test_ctrl_c_twice_ends_at_once(score: Path, cli: Callable[..., Outcome], tmp
     by_row = ["--by-row"] if function == "f" else []
     words = (f"{score}:{function}", "--n", 10, *by_row, *HALF)
     path = tmp_path / "run.ckpt"
-    outcome, seconds = signalled(
+    outcome = signalled(
         score, "solve", *words, "--checkpoint", path, "--every", 1, signals=[signal.SIGINT] * 2, pause=0.03
     )
     assert outcome.code in (130, -signal.SIGINT)
-    assert seconds < 3
     expected = cli("solve", *words, "--json", "--history").report
     assert cli("resume", path, f"{score}:{function}", "--json", "--history").report == expected
 
