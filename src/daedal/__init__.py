@@ -7,10 +7,11 @@ from daedal.bits import Bits, Fitness
 from daedal.eda import EDA
 from daedal.evaluation import Failure, ObjectiveError
 from daedal.external import Program
-from daedal.optimize import Result, maximize, minimize, resume
+from daedal.optimize import maximize, minimize, resume
 from daedal.optimizer import Best, Generation, Optimizer
 from daedal.presets import Algorithm, Rules, algorithms, register_algorithm
 from daedal.registry import ProblemKind, problem_kinds, register_problem
+from daedal.result import Result
 from daedal.stopping import Limits, StopReason
 
 __version__ = version("daedal")

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from daedal.calling import Objective
 from daedal.interrupts import interrupts_ignored
-from daedal.optimize import Result, maximize, minimize
+from daedal.optimize import maximize, minimize
 from daedal.presets import Algorithm
 from daedal.problems import Problem
+from daedal.result import Result
 from daedal.stopping import Limits, StopReason
 
 

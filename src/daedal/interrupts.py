@@ -6,42 +6,61 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
-
-def _can_hold() -> bool:
-    """Whether Ctrl-C can be held here: it arrives in the main thread only, and a handler in C cannot be put back."""
-    return threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not None
+_ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Signals that ask a process to end; the last is not there on every system."""
 
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait until the block is done, so that what belongs together is done together.
+    """Let Ctrl-C, and other requests to end, wait until the block is done: what belongs together is done together.
+
+    Only Python's own handlers wait. A mask would not do: the signal would then come to another thread, and its handler
+    to this one all the same.
 
     Examples
     --------
     >>> with interrupts_held():
     ...     pass
     """
-    if not _can_hold():
+    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread only
         yield
         return
+    before: dict[int, Any] = {}
     arrived: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: arrived.append(number))
+    over = False
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        if over:  # an exception came while the handlers were put back
+            before[number](number, frame)
+        elif number not in arrived:
+            arrived.append(number)
+
     try:
+        for number in (getattr(signal, name) for name in _ENDINGS if hasattr(signal, name)):
+            if callable(handler := signal.getsignal(number)):
+                before[number] = handler
+                signal.signal(number, hold)
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if arrived:
-            signal.raise_signal(signal.SIGINT)
+        over = True
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)
 
 
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:
     """Ignore Ctrl-C; processes that are started meanwhile go on ignoring it."""
-    if not _can_hold():
+    before = signal.getsignal(signal.SIGINT)
+    # It arrives in the main thread only, and a handler in C cannot be put back.
+    if before is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:

@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 Setting: TypeAlias = bool | int | float | str | None
 """A value that a user can set."""
 
@@ -46,6 +48,23 @@ def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
         for name, parameter in inspect.signature(target).parameters.items()
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     }
+
+
+def plain(value: Any) -> Setting:
+    """Give a setting as JSON has it: NumPy's numbers are Python's, and what is no number is text.
+
+    Examples
+    --------
+    >>> plain(np.int64(3)), plain(np.True_), plain("tanh"), plain(None)
+    (3, True, 'tanh', None)
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else str(value)
 
 
 def current(instance: Any) -> dict[str, Setting]:

@@ -20,8 +20,8 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any
 
-from daedal.external import kill_programs
 from daedal.interrupts import interrupts_ignored
+from daedal.running_program import kill_programs
 from daedal.sending import pack, unpack
 from daedal.words import named
 

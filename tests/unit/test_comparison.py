@@ -17,9 +17,9 @@ import daedal
 from daedal.bits import Bits, Fitness
 from daedal.comparison import Job, Summary, run_jobs, summarise
 from daedal.evaluation import ObjectiveError
-from daedal.optimize import Result
 from daedal.presets import find_algorithm
 from daedal.problems import Problem, Trap
+from daedal.result import Result
 from daedal.stopping import Limits
 
 

@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daedal import external
+from daedal import running_program
 from daedal.evaluation import ObjectiveError
-from daedal.external import Program, ProgramTimeout, kill_programs
+from daedal.exchange import ProgramTimeout
+from daedal.external import Program
+from daedal.running_program import kill_programs
 
 X = np.array([[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 0], [1, 1, 0]], dtype=np.uint8)
 ONES = [2.0, 3.0, 0.0, 1.0, 2.0]
@@ -70,18 +72,18 @@ def script(tmp_path: Path) -> Script:
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Give the process groups that were started; after every test, none of them is left, not as a zombie either."""
     groups: list[int] = []
-    start = external._start
+    start = running_program._start
 
     def record(command: str) -> subprocess.Popen[bytes]:
         process = start(command)
         groups.append(process.pid)
         return process
 
-    monkeypatch.setattr(external, "_start", record)
+    monkeypatch.setattr(running_program, "_start", record)
     yield groups
-    if external._live:
+    if running_program._live:
         gc.collect()
-    assert not external._live
+    assert not running_program._live
     for group in groups:
         assert is_gone(group)
 
@@ -722,7 +724,7 @@ def test_an_interrupt_kills_the_program(persistent: bool, started: list[int]) ->
         Program("sleep 60", persistent=persistent)(X)
     timer.join()
     assert is_gone(started[0])
-    assert not external._live
+    assert not running_program._live
 
 
 @MODES
@@ -730,14 +732,14 @@ def test_an_interrupt_kills_the_program(persistent: bool, started: list[int]) ->
 def test_an_interrupt_in_the_middle_of_a_start_leaves_nothing(
     persistent: bool, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = external._start
+    start = running_program._start
 
     def interrupted(command: str) -> subprocess.Popen[bytes]:
         process = start(command)
         signal.raise_signal(signal.SIGINT)
         return process
 
-    monkeypatch.setattr(external, "_start", interrupted)
+    monkeypatch.setattr(running_program, "_start", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Program("sleep 60", persistent=persistent)(X)
     assert is_gone(started[0])
@@ -790,29 +792,29 @@ def test_there_may_be_nothing_to_kill() -> None:
 LEAVES = """\
 import sys
 import numpy as np
-from daedal import external
+from daedal import external, running_program
 kept = external.Program(sys.argv[1], persistent=True)
 kept(np.array([[1, 0]]))
-print(*[running.process.pid for running in external._live], flush=True)
+print(*[running.process.pid for running in running_program._live], flush=True)
 """
 
 FORKS = """\
 import os, sys
 import numpy as np
-from daedal import external
+from daedal import external, running_program
 x = np.array([[1, 0], [1, 1]])
 kept = external.Program(sys.argv[1], persistent=True)
 assert kept(x).tolist() == [1, 2]
 pid = os.fork()
 if not pid:
-    external.kill_programs()  # has none yet
+    running_program.kill_programs()  # has none yet
     ok = kept(x).tolist() == [1, 2]
     kept.close()
     os._exit(0 if ok else 1)
 assert os.waitpid(pid, 0)[1] == 0
-mine = [running.process.pid for running in external._live]
+mine = [running.process.pid for running in running_program._live]
 assert kept(x).tolist() == [1, 2]
-assert mine == [running.process.pid for running in external._live]
+assert mine == [running.process.pid for running in running_program._live]
 kept.close()
 """
 

@@ -42,6 +42,21 @@ def test_pressed_often_it_arrives_once() -> None:
         pass
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_requests_to_end_wait_too(number: int) -> None:
+    done = []
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(number, leave)
+    with pytest.raises(SystemExit), interrupts_held():  # noqa: PT012
+        signal.raise_signal(number)
+        done.append("rest of the block")
+    assert done == ["rest of the block"]
+    assert signal.signal(number, before) is leave
+
+
 def test_without_it_nothing_happens() -> None:
     with interrupts_held():
         pass

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from daedal.comparison import Job
-from daedal.optimize import Result
+from daedal.result import Result
 from daedal.study import runner
 from daedal.study.analysis import analyse
 from daedal.study.plan import needed_runs

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal.optimize import Result
 from daedal.optimizer import Generation
+from daedal.result import Result
 from daedal.stopping import StopReason
 from daedal.study import store as store_module
 from daedal.study.analysis import Measure, analyse

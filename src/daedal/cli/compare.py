@@ -17,8 +17,8 @@ from daedal.cli import options
 from daedal.cli.words import INTERRUPTED, finite, pairs
 from daedal.comparison import Job, Summary, run_jobs, summarise
 from daedal.objectives import read_objective
-from daedal.optimize import Result
 from daedal.presets import find_algorithm
+from daedal.result import Result
 from daedal.stopping import Limits
 
 

@@ -21,9 +21,9 @@ from daedal.cli import options
 from daedal.cli.words import INTERRUPTED, finite, pairs, read_rows, say
 from daedal.executors import dask_executor
 from daedal.objectives import read_objective, spec_parts, travelling
-from daedal.optimize import Result
 from daedal.optimizer import Generation
 from daedal.presets import find_algorithm
+from daedal.result import Result
 from daedal.stopping import StopReason
 
 

@@ -20,7 +20,7 @@ from daedal import cache
 from daedal.comparison import Job
 from daedal.eda import check_count
 from daedal.executors import ExecutorCrew
-from daedal.optimize import Result
+from daedal.result import Result
 from daedal.stopping import StopReason
 from daedal.study.spec import Cell, Study
 from daedal.study.status import needed

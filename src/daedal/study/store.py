@@ -21,8 +21,8 @@ from typing import Any
 
 from daedal.bits import to_text
 from daedal.database import errors_explained, open_database, transaction
-from daedal.optimize import Result
 from daedal.optimizer import Generation
+from daedal.result import Result
 from daedal.study.spec import Cell, Study
 
 _APPLICATION = 0x0DAEDA15

@@ -1,0 +1,75 @@
+"""What a run found, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from daedal.bits import Bits, to_text
+from daedal.evaluation import Failure
+from daedal.optimizer import Generation
+from daedal.settings import Setting
+from daedal.stopping import StopReason
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """What a run found, and how.
+
+    Attributes
+    ----------
+    x
+        The best bits, shape (n,), in the order of the objective's own variables.
+    fitness
+        Their value, as the objective gave it.
+    success
+        Whether the target, or the known optimum, was reached; None where neither is known.
+    stop
+        Why the run ended; `stop.message` says it in a sentence.
+    evaluations, evaluations_to_best
+        Rows evaluated in all, and up to the generation that found x; duplicates count.
+    carried_out, cached, failed
+        What became of these rows: the objective gave a value; the value was known from before; it failed.
+    failures
+        The first rows that failed, and why.
+    generations
+        Generations after the first, random one.
+    seconds
+        Time on the clock.
+    cpu_seconds, cpu_seconds_to_best
+        CPU time of this process in all, and up to the generation that found x. The objective's is included, the
+        compilation of kernels is not.
+    history
+        One record a generation.
+    algorithm, settings, popsize, seed
+        What was run.
+    optimum
+        The known optimum of the problem, or None.
+    """
+
+    x: Bits
+    fitness: float
+    success: bool | None
+    stop: StopReason
+    evaluations: int
+    evaluations_to_best: int
+    carried_out: int
+    cached: int
+    failed: int
+    failures: tuple[Failure, ...]
+    generations: int
+    seconds: float
+    cpu_seconds: float
+    cpu_seconds_to_best: float
+    history: tuple[Generation, ...]
+    algorithm: str
+    settings: dict[str, Setting]
+    popsize: int
+    seed: int
+    optimum: float | None
+
+    def __repr__(self) -> str:
+        return (
+            f"Result(fitness={self.fitness:g}, x={to_text(self.x)}, success={self.success}, stop={self.stop}, "
+            f"evaluations={self.evaluations}, generations={self.generations}, cpu_seconds={self.cpu_seconds:.2f}, "
+            f"algorithm={self.algorithm}, popsize={self.popsize}, seed={self.seed})"
+        )
