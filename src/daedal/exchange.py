@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import selectors
-import signal
 import subprocess
 import time
 from contextlib import suppress
@@ -14,6 +13,7 @@ import numpy as np
 from daedal.bits import Fitness
 from daedal.calling import ObjectiveError
 from daedal.running_program import CHUNK, GRACE, RunningProgram, shown
+from daedal.words import counted, signal_name
 
 _TICK = 0.05  # seconds between two looks at whether a silent program is still there
 
@@ -175,6 +175,10 @@ class Exchange:
                 raise self._not_a_number(len(self.values) + 1, line)
             self.values.append(value)
 
+    @property
+    def _wanted(self) -> str:
+        return f"{counted(self.rows, 'number')} from {self.running}"
+
     def _not_a_number(self, number: int, line: bytes) -> ObjectiveError:
         try:
             line.decode()
@@ -188,7 +192,7 @@ class Exchange:
 
     def _wrong_number(self, came: str) -> ObjectiveError:
         return self.running.error(
-            f"expected {_numbers(self.rows)} from {self.running}, got {'nothing' if came == '0' else came}; print one "
+            f"expected {self._wanted}, got {'nothing' if came == '0' else came}; print one "
             "line for each line that it reads, and nothing else, to standard output"
         )
 
@@ -200,7 +204,7 @@ class Exchange:
         else:
             how = f"closed its standard {'output' if self.running.stdout.closed else 'input'}"
         return self.running.error(
-            f"expected {_numbers(self.rows)} from {self.running}, got {len(self.lines) or 'nothing'} before it {how}; "
+            f"expected {self._wanted}, got {len(self.lines) or 'nothing'} before it {how}; "
             "a persistent program has to answer line after line until its input ends"
         )
 
@@ -211,7 +215,7 @@ class Exchange:
             advice = "does it flush its standard output after each line, or does it need"
         else:
             within = f"{self.rows * self.timeout:g} s, {self.timeout:g} s for each"
-            expected = f"{_numbers(self.rows)} from {self.running} within {within}"
+            expected = f"{self._wanted} within {within}"
             advice = "does it end when its input ends, or does it need"
         return self.running.error(
             f"expected {expected}, got {len(self.lines)} of {self.rows}; {advice} a longer timeout (--timeout)?",
@@ -220,13 +224,4 @@ class Exchange:
 
 
 def _ending(code: int) -> str:
-    if code >= 0:
-        return f"exited with code {code}"
-    try:
-        return f"was ended by {signal.Signals(-code).name}"
-    except ValueError:  # a real-time signal
-        return f"was ended by signal {-code}"
-
-
-def _numbers(count: int) -> str:
-    return "1 number" if count == 1 else f"{count} numbers"
+    return f"exited with code {code}" if code >= 0 else f"was ended by {signal_name(-code)}"

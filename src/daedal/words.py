@@ -1,8 +1,19 @@
-"""Words for errors."""
+"""Words for errors and messages."""
 
 from __future__ import annotations
 
 import signal
+
+
+def counted(count: int, noun: str) -> str:
+    """Give a number with its noun, in the plural where it has to be.
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(2000, "run")
+    ('1 run', '2,000 runs')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def signal_name(number: int) -> str:

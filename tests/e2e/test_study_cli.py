@@ -628,7 +628,7 @@ def test_merge(made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
     done = here("study", "merge", made.store, "--store", store)
     assert done.stderr.splitlines() == [
         f"{len(made.rows)} runs taken from {made.store}",
-        f"{len(made.rows)} runs are in {store}",
+        f"{store} has {len(made.rows)} runs",
     ]
     assert timeless(stored(store)) == timeless(made.rows)
     for words in (("table", "--format", "csv"), ("status",)):

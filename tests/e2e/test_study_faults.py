@@ -320,7 +320,7 @@ def test_runs_that_fail_stay_and_runs_that_were_killed_come_again(tmp_path: Path
     done = here(*run)
     *_, closing, warning = done.stderr.splitlines()
     assert warning.startswith(f"{len(failed)} runs of this study have failed: daedal study status --store ")
-    assert closing == f"1 runs made; {len(first) - 1} of this study were in {store} before"
+    assert closing == f"1 run made; {len(first) - 1} of this study were in {store} before"
     second = stored(store)
     assert statuses(second) == {"done": solved - {ended}, "failed": failed}
     assert finished(first).items() <= second.items()

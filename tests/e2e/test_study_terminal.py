@@ -89,7 +89,7 @@ def test_nothing_of_much_is_lost(tmp_path: Path) -> None:
     assert code == 0, shown
     assert re.findall(r"<(\d+)>", shown)[:3000] == [str(number) for number in range(3000)]
     assert "no end of line" in shown
-    assert "1 runs made" in shown
+    assert "1 run made" in shown
 
 
 def test_a_request_to_end_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from daedal.study.statistics import Test
 from daedal.study.status import Status, study_status
 from daedal.study.store import Store
 from daedal.study.tables import flat_rows, flat_sizes, latex, markdown, rich_table, sizes_markdown, sizes_table
+from daedal.words import counted
 
 app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
 
@@ -148,7 +149,9 @@ def run_and_show(
     show_rows(rows, form, None, test=test, holm=holm)
     failed = sum(row.failed for row in rows)
     if failed:
-        say(f"{failed:,} runs of this study have failed: daedal study status --store {shlex.quote(str(path))} says why")
+        have = "has" if failed == 1 else "have"
+        told = f"daedal study status --store {shlex.quote(str(path))} says why"
+        say(f"{counted(failed, 'run')} of this study {have} failed: {told}")
     if not finished:
         sys.exit(INTERRUPTED)
 
@@ -170,9 +173,9 @@ def run_with_display(study: Study, store: Store, order: Order, *, dask: str | No
 
 
 def _closing(progress: Progress, path: Path) -> str:
-    made = f"{progress.done:,} runs made" if progress.done else "nothing was left to run"
+    made = f"{counted(progress.done, 'run')} made" if progress.done else "nothing was left to run"
     failed = f", {progress.failed:,} of them failed" if progress.failed else ""
-    killed = f", {progress.killed:,} were killed: the same command runs them again" if progress.killed else ""
+    killed = f", {progress.killed:,} killed, to be run again by the same command" if progress.killed else ""
     return f"{made}{failed}{killed}; {progress.found:,} of this study were in {path} before"
 
 
@@ -205,7 +208,7 @@ def _show_status(found: Status) -> None:
     console.print(grid)
     done, failed, left = (found.total(name) for name in ("done", "failed", "left"))
     ahead = f"at least {left:,} left" if left else "none left: the study is complete"
-    console.print(f"\n{done:,} runs done, {failed:,} failed, {ahead}", markup=False)
+    console.print(f"\n{counted(done, 'run')} done, {failed:,} failed, {ahead}", markup=False)
     for error, count in islice(found.errors.items(), _ERRORS_SHOWN):
         console.print(f"{count:,} failed: {error}", markup=False, soft_wrap=True)
     others = len(found.errors) - _ERRORS_SHOWN
@@ -348,8 +351,8 @@ def merge(
             raise ValueError(f"expected other stores than {store} itself, got {other}")
     with Store(store) as opened:
         for other in others:
-            say(f"{opened.take_over(other):,} runs taken from {other}")
-        say(f"{len(opened):,} runs are in {store}")
+            say(f"{counted(opened.take_over(other), 'run')} taken from {other}")
+        say(f"{store} has {counted(len(opened), 'run')}")
 
 
 def prepare_figures(folder: Path) -> None:

@@ -18,6 +18,7 @@ from daedal.study.overheard import overheard
 from daedal.study.plan import Unsettled
 from daedal.study.runner import Progress
 from daedal.study.tables import rich_table
+from daedal.words import counted
 
 _SECONDS_BETWEEN_TABLES = 1.0
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
@@ -70,7 +71,10 @@ class StudyDisplay:
     def line(self, progress: Progress) -> str:
         """Say in one line how far a study is."""
         ahead = sum(progress.ahead.values())
-        words = [f"{progress.found + progress.done:,} runs done", f"at least {ahead:,} left" if ahead else "none left"]
+        words = [
+            f"{counted(progress.found + progress.done, 'run')} done",
+            f"at least {ahead:,} left" if ahead else "none left",
+        ]
         if progress.failed:
             words.append(f"{progress.failed:,} failed")
         words.append(f"{_time(time.monotonic() - self._started)} so far")
