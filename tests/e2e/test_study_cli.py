@@ -27,7 +27,7 @@ from daedal.study.spec import Study
 from daedal.study.store import Store
 
 COLUMNS = [
-    *("problem", "algorithm", "popsize", "seed", "status", "success", "best", "optimum"),
+    *("problem", "algorithm", "preset", "popsize", "seed", "status", "success", "best", "optimum"),
     *("evaluations_to_best", "evaluations", "unique_evaluations", "generations", "cpu_seconds_to_best", "cpu_seconds"),
     *("stop", "error", "x", "settings", "content", "daedal", "numpy", "numba", "python", "cpu", "finished"),
     "cell",
@@ -311,7 +311,13 @@ def test_status(made: Made, here: Any) -> None:
 
 
 def test_export(made: Made, here: Any, tmp_path: Path) -> None:
-    rows_and_cells = [row | {"cell": hashlib.sha256(row["content"].encode()).hexdigest()} for row in made.rows]
+    names = {"umda": "umda", "pbil": "PBIL [fast]"}
+    rows_and_cells = [
+        row
+        | {"cell": hashlib.sha256(row["content"].encode()).hexdigest()}
+        | {"algorithm": names[row["algorithm"]], "preset": row["algorithm"]}
+        for row in made.rows
+    ]
     expected = [{name: row[name] for name in COLUMNS} for row in rows_and_cells]
     for row in expected:
         row["success"] = None if row["success"] is None else bool(row["success"])
@@ -565,13 +571,16 @@ def test_a_damaged_store_is_called_so(made: Made, tmp_path: Path) -> None:
 
 def test_figures_of_like_names_are_kept_apart(here: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
-    names = ["a b", "a-b", "A b", "\N{GREEK SMALL LETTER ALPHA}", "β"]
+    names = ["a b", "a-b", "A b", "a-b-2", "\N{GREEK SMALL LETTER ALPHA}", "β", "β" * 300]
     problems = [{"name": name, "problem": f"onemax:n={4 + index}"} for index, name in enumerate(names)]
     with Store(tmp_path / "results.db") as store:
         store.remember(Study.from_dict({"runs": 1, "popsizes": [9], "problems": problems, "algorithms": ["umda"]}))
     assert here("study", "plot", "--store", tmp_path / "results.db", "-o", tmp_path / "figures").returncode == 0
     found = sorted(path.name for path in (tmp_path / "figures").glob("*.svg"))
-    assert found == ["A-b-3.svg", "a-b-2.svg", "a-b.svg", "\N{GREEK SMALL LETTER ALPHA}.svg", "β.svg"]
+    assert found == [
+        *("A-b-3.svg", "a-b-2-2.svg", "a-b-2.svg", "a-b.svg", "\N{GREEK SMALL LETTER ALPHA}.svg", "β.svg"),
+        "β" * 60 + ".svg",
+    ]
 
 
 def test_a_closed_output_is_named(made: Made, cli: Any) -> None:

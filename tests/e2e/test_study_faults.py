@@ -211,7 +211,7 @@ def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(
         os.kill(victim, signal.SIGKILL)
         rows = len(stored(chain.store))
         wait_for(lambda so_far=rows: len(stored(chain.store)) > so_far)  # the others go on
-        assert not alive(victim)
+        wait_for(lambda gone=victim: not alive(gone))
         assert process.poll() is None
         refused(here(*chain.words), "another process is doing so")  # while it runs, nobody else does, but all may look
         assert json.loads(here("study", "status", "--store", chain.store, "--json").stdout)["left"] > 0
@@ -313,8 +313,8 @@ def test_runs_that_fail_stay_and_runs_that_were_killed_come_again(tmp_path: Path
     assert "the objective raised RuntimeError: the simulator is down" in errors["raises"]
     assert errors["ends"] == "its process ended in the middle, with exit code 0"
     status = here("study", "status", "--store", store)
-    assert "1 failed: its process was killed by SIGKILL\n" in status.stdout
-    assert "1 failed: its process ended in the middle, with exit code 0\n" in status.stdout
+    assert "1 time: its process was killed by SIGKILL\n" in status.stdout
+    assert "1 time: its process ended in the middle, with exit code 0\n" in status.stdout
     assert "complete" not in status.stdout  # the same command would go on
 
     done = here(*run)

@@ -334,6 +334,28 @@ def test_evaluations_and_seconds_have_stars_of_their_own() -> None:
         assert effort.evaluations.star is (row.algorithm.name == "umda")
 
 
+def test_seconds_of_two_kinds_of_processors_are_not_compared() -> None:
+    one, runs = rivals(
+        [100 + i for i in RISING],
+        [200 + 3 * i for i in RISING],
+        seconds=[[9.0 + i for i in RISING], [1.0 + i / 2 for i in RISING]],
+    )
+    for key, cpu in zip(runs, ("new", "old"), strict=True):
+        for run in runs[key].values():
+            run.cpu = cpu
+    rows = analyse(one, runs)
+    assert starred(rows, 90) == ["umda"]
+    assert starred(rows, 90, "seconds") == []
+    effort = rows[0].entries[90].effort
+    assert effort is not None
+    assert effort.seconds is not None
+    assert effort.seconds.p is None
+    for of_cell in runs.values():
+        for run in of_cell.values():
+            run.cpu = "new"
+    assert starred(analyse(one, runs), 90, "seconds") == ["pbil"]
+
+
 def test_no_star_without_a_clear_winner() -> None:
     rows = analyse(*rivals([100 + i for i in RISING], [100 + i for i in RISING], [300 + 2 * i for i in RISING]))
     assert starred(rows, 50) == starred(rows, 90) == []

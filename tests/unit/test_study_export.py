@@ -28,8 +28,11 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def written(rows: list[dict[str, Any]], form: str) -> bytes:
-    return b"".join(export(rows, form))
+COLUMNS = {"problem": str, "seed": int, "success": bool, "best": float, "error": str, "x": str}
+
+
+def written(rows: list[dict[str, Any]], form: str, columns: dict[str, type] = COLUMNS) -> bytes:
+    return b"".join(export(rows, form, columns))
 
 
 def test_csv_comes_back() -> None:
@@ -51,7 +54,9 @@ def test_json_comes_back_and_has_no_words_that_are_not_json() -> None:
 
     assert json.loads(text, parse_constant=refuse) == [ROWS[0], ROWS[1] | {"best": None}, ROWS[2]]
     odd = [{"a": math.nan, "b": math.inf, "c": 0.5}]
-    assert json.loads(written(odd, "json"), parse_constant=refuse) == [{"a": None, "b": None, "c": 0.5}]
+    assert json.loads(written(odd, "json", dict.fromkeys("abc", float)), parse_constant=refuse) == [
+        {"a": None, "b": None, "c": 0.5}
+    ]
     assert len(text.splitlines()) == len(ROWS) + 2  # a row a line
 
 
@@ -67,9 +72,26 @@ def test_parquet_without_pyarrow_names_its_install_line(monkeypatch: pytest.Monk
         written(ROWS, "parquet")
 
 
-def test_nothing_to_export() -> None:
-    assert written([], "csv") == b""
+def test_nothing_to_export_has_columns_all_the_same() -> None:
+    assert written([], "csv") == b"problem,seed,success,best,error,x\r\n"
     assert json.loads(written([], "json")) == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_types_do_not_depend_on_the_rows(count: int) -> None:
+    """So that files of several stores can be put together."""
+    pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(io.BytesIO(written(ROWS[:count], "parquet")))
+    assert table.num_rows == count
+    assert dict(zip(table.schema.names, map(str, table.schema.types), strict=True)) == {
+        "problem": "string",
+        "seed": "int64",
+        "success": "bool",
+        "best": "double",
+        "error": "string",
+        "x": "string",
+    }
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
@@ -83,7 +105,7 @@ def test_rows_are_written_as_they_come(form: str) -> None:
             taken += 1
             yield ROWS[0]
 
-    pieces = export(many(), form)
+    pieces = export(many(), form, COLUMNS)
     for _ in range(5):
         next(pieces)
     assert taken <= 5
@@ -92,4 +114,4 @@ def test_rows_are_written_as_they_come(form: str) -> None:
 def test_unknown_formats_are_refused_at_once() -> None:
     assert FORMATS == ("csv", "json", "parquet")
     with pytest.raises(ValueError, match=r"unknown format 'jsn', did you mean 'json'\? Known: csv, json, parquet"):
-        export(ROWS, "jsn")
+        export(ROWS, "jsn", COLUMNS)

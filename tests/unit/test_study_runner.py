@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import shutil
 import signal
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -504,6 +505,24 @@ def test_what_has_failed_is_run_again_when_asked_for(troubled: tuple[Study, Stor
     assert inline == []
 
 
+def test_what_was_asked_for_before_holds(inline: list[Job], store: Store) -> None:
+    """So that who only says --retry-failed, or goes on after Ctrl-C, gets all of it."""
+    one = study(problems=["onemax:n=12"], algorithms=["umda"])
+    first = run_study(one, store, Order(confirm=3, full_grid=True))
+    assert first.done == len(one.cells()) * one.runs + 3
+    for cell, seed in ((one.cells()[-1], one.seeds[-1]), (one.cells()[0], one.fresh_seeds(3)[-1])):
+        with sqlite3.connect(store.path) as connection:
+            connection.execute(
+                "UPDATE runs SET status = 'failed' WHERE seed = ? AND cell = (SELECT id FROM cells WHERE key = ?)",
+                (seed, cell.key),
+            )
+    assert run_study(one, store, Order()).done == 0
+    assert run_study(one, store, Order(retry_failed=True)).done == 2
+    assert set(statuses(store).values()) == {DONE}
+    assert run_study(one, store, Order(confirm=0, full_grid=False)).order == Order(confirm=0, full_grid=False)
+    assert store.study()[1:] == (0, False)
+
+
 def test_what_fails_again_has_failed(
     troubled: tuple[Study, Store], inline: list[Job], after_trouble: tuple[Path, Progress]
 ) -> None:
@@ -594,11 +613,31 @@ def test_what_a_file_became_in_the_meantime_is_not_taken_for_what_it_was(
     ],
 )
 def test_what_an_end_means(code: int, status: str, error: str) -> None:
-    assert runner._judged(News(0, Event.DIED, code)) == (status, error)
+    assert runner._judged(News(0, Event.DIED, code), "") == (status, error)
+
+
+def test_who_is_killed_again_and_again_has_failed() -> None:
+    """It may need more memory than there is, and the study has to go on."""
+    story, said = [], ""
+    for number in (signal.SIGKILL, signal.SIGTERM, *[signal.SIGKILL] * 3):
+        status, outcome = runner._judged(News(0, Event.DIED, -number), said)
+        said = str(outcome)
+        story.append(status)
+    assert story == [KILLED] * 4 + [FAILED]
+    assert said.startswith(
+        "its process was killed by SIGKILL; the next time its process was killed by SIGTERM; the next time its process "
+        "was killed by SIGKILL; "
+    )
+    assert runner._judged(News(0, Event.RAISED, "ValueError: oh"), said) == (FAILED, "ValueError: oh")
+
+
+def test_a_lost_worker_of_somebody_else_is_no_fault_of_the_run() -> None:
+    status, error = runner._judged(News(0, Event.DIED, "KilledWorker: oh"), "")
+    assert (status, error) == (KILLED, "its worker was lost: KilledWorker: oh")
 
 
 def test_a_signal_without_a_name_is_an_end_too() -> None:
-    status, error = runner._judged(News(0, Event.DIED, -(signal.SIGRTMIN + 6)))
+    status, error = runner._judged(News(0, Event.DIED, -(signal.SIGRTMIN + 6)), "")
     assert status == FAILED
     assert str(signal.SIGRTMIN + 6) in str(error)
 

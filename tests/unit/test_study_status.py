@@ -31,7 +31,7 @@ def fill(
             runs.setdefault(cell.key, {})[seed] = run
 
 
-def lines(status: Status) -> list[tuple[int, int, int, int, int]]:
+def lines(status: Status) -> list[tuple[int, int, int, int | None, int]]:
     return [(cell.popsize, cell.done, cell.failed, cell.solved, cell.left) for cell in status.cells]
 
 
@@ -40,7 +40,7 @@ def test_before_the_first_run() -> None:
     status = study_status(one, {})
     # three of four are certain: were they all failures, 50 % would be out of reach
     assert status.cells == tuple(
-        CellStatus(problem=problem, algorithm="umda", popsize=20, done=0, failed=0, solved=0, left=3)
+        CellStatus(problem=problem, algorithm="umda", popsize=20, done=0, failed=0, killed=0, solved=0, left=3)
         for problem in ("onemax:n=8", "trap:k=4,n=8")
     )
     assert status.errors == {}
@@ -90,7 +90,7 @@ def test_each_error_is_counted_the_most_frequent_first() -> None:
     fill(runs, one, 20, "x-k-", error="frequent", algorithm=1)
     status = study_status(one, runs)
     assert list(status.errors.items()) == [("frequent", 2), ("rare", 1)]
-    assert sum(status.errors.values()) == status.total("failed")
+    assert (status.total("failed"), status.total("killed")) == (2, 1)
 
 
 def test_errors_of_other_studies_are_left_alone() -> None:
@@ -107,7 +107,16 @@ def test_what_was_killed_is_left_to_do() -> None:
     fill(runs, one, 20, "+++x")
     assert lines(study_status(one, runs)) == [(20, 3, 1, 3, 0)]
     fill(runs, one, 20, "+++k")
-    assert lines(study_status(one, runs)) == [(20, 3, 1, 3, 1)]
+    assert lines(study_status(one, runs)) == [(20, 3, 0, 3, 1)]
+    assert study_status(one, runs).total("killed") == 1
+
+
+def test_who_cannot_tell_does_not_count() -> None:
+    one, runs = study(), {}
+    fill(runs, one, 20, "-")
+    (found,) = runs.values()
+    found[0].success = None
+    assert study_status(one, runs).cells[0].solved is None
 
 
 @pytest.mark.parametrize("full_grid", [False, True])

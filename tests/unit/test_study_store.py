@@ -32,7 +32,8 @@ from daedal.study.store import DONE, FAILED, KILLED, Run, Store, environment
 BASE: dict[str, Any] = {"problems": ["onemax:n=6"], "algorithms": ["umda"], "popsizes": [20], "runs": 4}
 
 COLUMNS = [
-    *("problem", "algorithm", "popsize", "seed", "status", "success", "best", "optimum", "evaluations_to_best"),
+    *("problem", "algorithm", "preset", "popsize", "seed", "status", "success", "best", "optimum"),
+    *("evaluations_to_best",),
     *("evaluations", "unique_evaluations", "generations", "cpu_seconds_to_best", "cpu_seconds", "stop", "error", "x"),
     *("settings", "content", "daedal", "numpy", "numba", "python", "cpu", "finished", "cell"),
 ]
@@ -82,7 +83,8 @@ def test_a_run_is_one_row_with_everything(store: Store, path: Path, result: Resu
     assert json.loads(row.pop("content")) == mine.content
     assert row == {
         "problem": "mine",
-        "algorithm": "umda",
+        "algorithm": "umda",  # no study says that it is called U
+        "preset": "umda",
         "popsize": 20,
         "seed": 3,
         "status": "done",
@@ -116,9 +118,24 @@ def test_a_run_is_one_row_with_everything(store: Store, path: Path, result: Resu
                     evaluations=result.evaluations_to_best,
                     seconds=result.cpu_seconds_to_best,
                     total_seconds=result.cpu_seconds,
+                    cpu=environment()["cpu"],
                 )
             }
         }
+
+
+def test_rows_have_the_names_of_the_study_that_was_last_run(store: Store, result: Result) -> None:
+    slow = {"name": "slow", "algorithm": "pbil", "settings": {"learning_rate": 0.01}}
+    one = study(algorithms=["pbil", slow])
+    store.remember(one)
+    for which in one.cells():
+        store.record(which, 0, result)
+    assert [(row["problem"], row["algorithm"], row["preset"]) for row in store.rows()] == [
+        ("onemax:n=6", "pbil", "pbil"),
+        ("onemax:n=6", "slow", "pbil"),
+    ]
+    store.remember(study(problems=[{"name": "ones", "problem": "onemax:n=6"}], algorithms=[slow]))
+    assert [(row["problem"], row["algorithm"]) for row in store.rows()] == [("onemax:n=6", "pbil"), ("ones", "slow")]
 
 
 def test_any_program_can_read_the_rows(store: Store, path: Path, result: Result) -> None:
@@ -140,9 +157,10 @@ def test_rows_come_in_the_order_in_which_runs_ended(store: Store, result: Result
 def test_an_error_is_a_row_too(store: Store) -> None:
     store.record(cell(), 7, "ValueError: no luck", status=FAILED)
     store.record(cell(), 8, "its process was killed by SIGKILL", status=KILLED)
+    cpu = environment()["cpu"]
     assert store.runs()[cell().key] == {
-        7: Run(seed=7, status=FAILED, success=False, error="ValueError: no luck"),
-        8: Run(seed=8, status=KILLED, success=False, error="its process was killed by SIGKILL"),
+        7: Run(seed=7, status=FAILED, success=False, error="ValueError: no luck", cpu=cpu),
+        8: Run(seed=8, status=KILLED, success=False, error="its process was killed by SIGKILL", cpu=cpu),
     }
     first, second = store.rows()
     assert (first["status"], first["error"], first["success"], first["best"]) == (
@@ -316,18 +334,17 @@ def test_the_study_that_was_run_last_is_the_study(store: Store) -> None:
     assert [cell.key for cell in store.study()[0].cells()] == [cell.key for cell in one.cells()]
 
 
-def test_what_was_asked_for_once_is_kept(store: Store) -> None:
+def test_what_was_asked_for_holds_until_something_else_is(store: Store) -> None:
     one, two = study(runs=4), study(runs=8)
-    store.remember(one, confirm=10, full_grid=True)
-    store.remember(two)
+    assert store.remember(one, confirm=10, full_grid=True) == (10, True)
+    assert store.remember(two) == (0, False)
     assert store.study()[1:] == (0, False)
-    store.remember(one, confirm=3)
-    assert store.study()[1:] == (10, True)
-    store.remember(one, confirm=30)
-    assert store.study()[1:] == (30, True)
-    store.remember(study(runs=4), full_grid=False)
+    assert store.remember(one, confirm=3) == (3, True)
+    assert store.study()[1:] == (3, True)
+    assert store.remember(study(runs=4), full_grid=False) == (3, False)
     assert store.study()[0].runs == 4
-    assert store.study()[1:] == (30, True)
+    assert store.study()[1:] == (3, False)
+    assert store.remember(one, confirm=0) == (0, False)
 
 
 def test_a_study_is_kept_once_however_often_it_comes_from_the_store(store: Store, path: Path) -> None:

@@ -283,6 +283,23 @@ def test_the_legend_explains_what_is_there_and_nothing_else() -> None:
     assert "significantly" not in shown(rich_table([one_row(entry())], legend=False), 200)
 
 
+def test_the_legend_says_that_machines_are_not_compared() -> None:
+    found = effort(Measure(mean=100.0, sd=1.0, p=0.5), Measure(mean=1.0, sd=0.1))
+    text = shown(rich_table([one_row(Entry(choice=1000, effort=found))]), 200)
+    assert "CPU seconds of different kinds of processors are not compared." in text
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_names_that_are_too_long_are_cut_and_numbers_never(width: int) -> None:
+    row = one_row(entry(), problem=StudyProblem(name="problem " * 20, problem="trap:k=4,n=20"), name="algorithm " * 20)
+    text = shown(rich_table([row], legend=False), width)
+    assert all(len(line) <= width for line in text.splitlines())
+    assert text.count("57,750 ± 18,250") == 2
+    assert len(text.splitlines()) == 5  # titles, a rule, the problem, and two levels
+    assert re.search(rf"^problem.*{OPEN}$", text, flags=re.MULTILINE)
+    assert re.search(rf"^algor.*{OPEN} +≥ 50 %", text, flags=re.MULTILINE)
+
+
 def test_numbers_of_other_studies_are_no_reason_for_a_column() -> None:
     rows = [one_row(entry(), name="mine")]
     assert "paper" not in shown(rich_table(rows, published=published()), 200)
@@ -414,6 +431,7 @@ def test_names_are_no_markdown() -> None:
 # LaTeX
 
 AWKWARD = r"_ & % # { } ~ ^ \ $ < > | -- --- `a' [x] *"
+FOREIGN = "éèêñãüåçčěőşøßœłŠŽ «β» 漢 \U0001f600 e\u0301 ą µ №"
 
 
 def body_lines(text: str) -> list[str]:
@@ -456,6 +474,10 @@ def test_latex_escapes() -> None:
     ) in text
 
 
+def test_what_latex_does_not_know_is_shown_by_its_number() -> None:
+    assert r"Müller, č, \texttt{U+03B2}, \texttt{U+6F22}" in latex([one_row(entry(), name="Müller, č, β, 漢")])
+
+
 def test_latex_has_all_there_is_to_say() -> None:
     text = latex(special_rows(), published=published(), note="50 % made up.")
     assert text.splitlines()[0].startswith("% ")
@@ -481,9 +503,10 @@ def test_a_long_table_takes_several_pages_and_splits_no_problem() -> None:
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on this machine")
 def test_latex_compiles(tmp_path: Path) -> None:
     awkward = one_row(entry(), problem=StudyProblem(name=AWKWARD, problem="some/where/score.py:f"), name=AWKWARD)
-    rows = [*special_rows(), awkward]
+    foreign = one_row(entry(), problem=StudyProblem(name=FOREIGN, problem="trap:k=4,n=20"), name=FOREIGN)
+    rows = [*special_rows(), awkward, foreign]
     path = tmp_path / "table.tex"
-    path.write_text(latex_document(rows, published=published(), note=AWKWARD), encoding="utf-8")
+    path.write_text(latex_document(rows, published=published(), note=AWKWARD + FOREIGN), encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", path.name]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
     assert done.returncode == 0, done.stdout[-2000:]
@@ -502,8 +525,8 @@ def test_flat_rows_have_the_same_keys() -> None:
             "failed_at_any_size",
             *("evaluations", "evaluations_sd", "evaluations_star", "evaluations_p"),
             *("seconds", "seconds_sd", "seconds_star", "seconds_p"),
-            *("confirmed_runs", "confirmed_solved", "confirmed_evaluations", "confirmed_evaluations_sd"),
-            *("confirmed_seconds", "confirmed_seconds_sd"),
+            *("confirmed_runs", "confirmed_solved", "confirmed_failed", "confirmed_complete"),
+            *("confirmed_evaluations", "confirmed_evaluations_sd", "confirmed_seconds", "confirmed_seconds_sd"),
             *("published_evaluations", "published_evaluations_sd", "published_evaluations_star"),
             *("published_seconds", "published_seconds_sd", "published_seconds_star", "ratio"),
         )

@@ -56,8 +56,8 @@ def reproduce_table1(
     quick: Annotated[bool, typer.Option("--quick", help="The small rows, without RBM-EDA, 10 runs.")] = False,
     nk_dir: NkDir = None,
     max_popsize: MaxPopsize = None,
-    full_grid: FullGrid = False,
-    confirm: Confirm = 0,
+    full_grid: FullGrid = None,
+    confirm: Confirm = None,
     retry_failed: RetryFailed = False,
     dask: options.Dask = None,
     test: StarTest = TestName.SIGNED_RANK,
@@ -90,7 +90,7 @@ def figures(
 ) -> None:
     """Draw the paper's two figures: best fitness against evaluations and against CPU time."""
     study = table1(problems=FIGURES, algorithms=algorithm or (), runs=runs, max_popsize=max_popsize)
-    order = checked_order(workers=workers, full_grid=True, confirm=0, retry_failed=retry_failed)
+    order = checked_order(workers=workers, full_grid=True, confirm=None, retry_failed=retry_failed)
     prepare_figures(output)  # now, and not after hours of work
     with Store(store) as opened:
         finished = run_with_display(study, opened, order, dask=dask)

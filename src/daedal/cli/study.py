@@ -8,11 +8,10 @@ import json
 import os
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import nullcontext
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Annotated, TypeAlias, TypeVar
 
@@ -35,8 +34,18 @@ from daedal.study.runner import MOST_CONFIRMED, Order, Progress, run_study
 from daedal.study.spec import Study
 from daedal.study.statistics import Test
 from daedal.study.status import Status, study_status
-from daedal.study.store import Store
-from daedal.study.tables import flat_rows, flat_sizes, latex, markdown, rich_table, sizes_markdown, sizes_table
+from daedal.study.store import COLUMNS, Store
+from daedal.study.tables import (
+    ROW_COLUMNS,
+    SIZE_COLUMNS,
+    flat_rows,
+    flat_sizes,
+    latex,
+    markdown,
+    rich_table,
+    sizes_markdown,
+    sizes_table,
+)
 from daedal.words import counted
 
 app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
@@ -46,9 +55,17 @@ Workers: TypeAlias = Annotated[
     int | None, typer.Option(help="Processes, as many as there are cores where not given; results do not depend on it.")
 ]
 FullGrid: TypeAlias = Annotated[
-    bool, typer.Option("--full-grid", help="Run every size in full, though the answer is known earlier.")
+    bool | None,
+    typer.Option(
+        "--full-grid/--no-full-grid",
+        show_default=False,
+        help="Run every size in full, though the answer is known earlier; as the last time where not given.",
+    ),
 ]
-Confirm: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Measure each chosen size again, with N new seeds.")]
+Confirm: TypeAlias = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Measure each chosen size again, with N new seeds; as the last time if not given."),
+]
 RetryFailed: TypeAlias = Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed.")]
 
 
@@ -101,7 +118,7 @@ def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOM
             opened.write(EXAMPLE)
     except FileExistsError as error:
         raise ValueError(f"expected a name for a new file, but {file} is there already; it was not changed") from error
-    say(f"{file} written; run it with: daedal study run {file} --store results.db")
+    say(f"{file} written; run it with: daedal study run {shlex.quote(str(file))} --store results.db")
 
 
 @app.command()
@@ -109,8 +126,8 @@ def run(
     file: Annotated[Path, typer.Argument(help="The study file (TOML); `daedal study init` writes one.")],
     store: StorePath,
     workers: Workers = None,
-    full_grid: FullGrid = False,
-    confirm: Confirm = 0,
+    full_grid: FullGrid = None,
+    confirm: Confirm = None,
     retry_failed: RetryFailed = False,
     dask: options.Dask = None,
 ) -> None:
@@ -119,11 +136,11 @@ def run(
     run_and_show(Study.from_file(file), store, order, dask=dask)
 
 
-def checked_order(*, workers: int | None, full_grid: bool, confirm: int, retry_failed: bool) -> Order:
+def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int | None, retry_failed: bool) -> Order:
     """Check what was asked for on the command line."""
     if workers is not None and workers < 1:
         raise ValueError(f"expected --workers of at least 1, got --workers {workers}")
-    if not 0 <= confirm <= MOST_CONFIRMED:
+    if confirm is not None and not 0 <= confirm <= MOST_CONFIRMED:
         raise ValueError(f"expected --confirm of 0 to {MOST_CONFIRMED:,}, got --confirm {confirm}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Order(
@@ -144,7 +161,7 @@ def run_and_show(
     """Run a study, then show its table; after Ctrl-C the table so far."""
     with Store(path) as store:
         finished = run_with_display(study, store, order, dask=dask)
-        _, confirm, _ = store.study()  # an earlier order may have asked for more
+        _, confirm, _ = store.study()  # an earlier order may have asked for it
         rows = analyse(study, store.runs(), test=test, correct=holm, confirm=confirm)
     show_rows(rows, form, None, test=test, holm=holm)
     failed = sum(row.failed for row in rows)
@@ -169,6 +186,10 @@ def run_with_display(study: Study, store: Store, order: Order, *, dask: str | No
         say("interrupted: every run that had ended is in the store, and the same command goes on from there")
         return False
     say(_closing(progress, store.path))
+    if order.confirm is None and progress.order.confirm:
+        say(f"--confirm {progress.order.confirm} holds, as before; --confirm 0 ends it")
+    if order.full_grid is None and progress.order.full_grid:
+        say("--full-grid holds, as before; --no-full-grid ends it")
     return True
 
 
@@ -204,18 +225,21 @@ def _show_status(found: Status) -> None:
         grid.add_column(name, justify="left" if name in ("problem", "algorithm") else "right")
     for cell in found.cells:
         counts = (cell.popsize, cell.done, cell.failed, cell.left, cell.solved)
-        grid.add_row(cell.problem, cell.algorithm, *(f"{count:,}" for count in counts))
+        grid.add_row(cell.problem, cell.algorithm, *("?" if one is None else f"{one:,}" for one in counts))
     console.print(grid)
-    done, failed, left = (found.total(name) for name in ("done", "failed", "left"))
+    done, failed, left, killed = (found.total(name) for name in ("done", "failed", "left", "killed"))
     ahead = f"at least {left:,} left" if left else "none left: the study is complete"
-    console.print(f"\n{counted(done, 'run')} done, {failed:,} failed, {ahead}", markup=False)
-    for error, count in islice(found.errors.items(), _ERRORS_SHOWN):
-        console.print(f"{count:,} failed: {error}", markup=False, soft_wrap=True)
+    ended = f"{failed:,} failed" + (f", {killed:,} killed" if killed else "")
+    console.print(f"\n{counted(done, 'run')} done, {ended}, {ahead}", markup=False)
+    for error, times in islice(found.errors.items(), _ERRORS_SHOWN):
+        console.print(f"{counted(times, 'time')}: {error}", markup=False, soft_wrap=True)
     others = len(found.errors) - _ERRORS_SHOWN
     if others > 0:
         console.print(f"and {others:,} other errors; --json has them all", markup=False)
     if failed:
         console.print("--retry-failed runs them again", markup=False)
+    if killed:
+        console.print("what was killed the same command runs again", markup=False)
 
 
 @app.command(name="table")
@@ -252,7 +276,7 @@ def _show_sizes(study: Study, runs: Runs, form: Form, output: Path | None) -> No
     elif form is Form.MARKDOWN:
         _write(sizes_markdown(study, runs), output)
     else:
-        write_pieces(exported(flat_sizes(study, runs), form.value), output)
+        write_pieces(exported(flat_sizes(study, runs), form.value, SIZE_COLUMNS), output)
 
 
 def _by_suffix(output: Path | None, forms: Mapping[str, _Kind]) -> _Kind | None:
@@ -291,7 +315,7 @@ def show_rows(rows: list[Row], form: Form, output: Path | None, *, test: Test, h
     elif form is Form.LATEX:
         _write(latex(rows, published=published(), test=test, correct=holm), output)
     else:
-        write_pieces(exported(flat_rows(rows, published=published()), form.value), output)
+        write_pieces(exported(flat_rows(rows, published=published()), form.value, ROW_COLUMNS), output)
 
 
 def _write(what: RenderableType, output: Path | None) -> None:
@@ -302,7 +326,7 @@ def _write(what: RenderableType, output: Path | None) -> None:
         Console(highlight=False).print(what)
     else:
         text = io.StringIO()
-        Console(file=text, width=_FILE_WIDTH, highlight=False).print(what)
+        Console(file=text, width=_FILE_WIDTH, highlight=False, color_system=None).print(what)
         write_pieces([text.getvalue().encode()], output)
 
 
@@ -329,14 +353,19 @@ def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> N
         if name not in known:
             raise ValueError(unknown("problem of the study", name, known))
     prepare_figures(folder)
-    taken: Counter[str] = Counter()
+    taken: set[str] = set()
     for problem in study.problems:
-        file = file_name(problem.name)
-        taken[file.lower()] += 1
-        times = taken[file.lower()]  # two names may stand for one file
+        file = _free_name(file_name(problem.name), taken)
+        taken.add(file.lower())
         if not names or problem.name in names:
-            for path in save(draw(study, runs, problem), folder / (file if times == 1 else f"{file}-{times}")):
+            for path in save(draw(study, runs, problem), folder / file):
                 say(str(path))
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Give a name with a number where it is taken: two problems may stand for one file."""
+    numbered = chain([name], (f"{name}-{times}" for times in count(2)))
+    return next(one for one in numbered if one.lower() not in taken)
 
 
 @app.command()
@@ -374,4 +403,4 @@ def export(
     check_output(output, store)
     form = form or _by_suffix(output, {f".{one.value}": one for one in Export}) or Export.CSV
     with Store(store, create=False) as opened:
-        write_pieces(exported(opened.rows(), form.value), output)
+        write_pieces(exported(opened.rows(), form.value, COLUMNS), output)

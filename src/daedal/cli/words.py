@@ -17,6 +17,7 @@ from rich.console import Console
 from daedal.bits import from_text
 
 INTERRUPTED = 130
+_LONGEST_NAME = 60  # of a file: a letter may take four of its 255 bytes
 """Exit code after Ctrl-C."""
 
 
@@ -88,14 +89,15 @@ def new_folder(folder: Path) -> None:
 
 
 def file_name(name: str) -> str:
-    """Give a name that every file system takes.
+    """Give a name that every file system takes, without an ending.
 
     Examples
     --------
     >>> file_name("trap:k=5,n=75")
     'trap-k5-n75'
     """
-    return re.sub(r"[^\w.]+|_+", "-", name.replace("=", "")).strip("-.") or "figure"
+    plain = re.sub(r"[^\w.]+|_+", "-", name.replace("=", "")).strip("-.")
+    return plain[:_LONGEST_NAME] or "figure"
 
 
 def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:

@@ -83,7 +83,7 @@ class Row:
     judged
         Whether one can tell that a run solved the problem.
     failed
-        How many runs, of all population sizes, were ended by an error.
+        How many runs, of all population sizes and those with fresh seeds, were ended by an error.
     under_way
         The largest population size so far, as long as it is not known which sizes are the answer.
     """
@@ -126,23 +126,30 @@ def analyse(
                 level: _entry(study, runs, problem, algorithm, chosen[level], verdicts_at[level], confirm)
                 for level in LEVELS
             }
-            rows.append(_row(study, runs, problem, algorithm, entries))
+            rows.append(_row(study, runs, problem, algorithm, entries, confirm))
     return rows
 
 
 def _row(
-    study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, entries: Mapping[int, Entry]
+    study: Study,
+    runs: Runs,
+    problem: StudyProblem,
+    algorithm: StudyAlgorithm,
+    entries: Mapping[int, Entry],
+    confirm: int,
 ) -> Row:
     cells = {popsize: _of_cell(study, runs, problem, algorithm, popsize) for popsize in algorithm.popsizes}
     made = [run for found in cells.values() for run in found.values()]
     is_open = any(entry.choice is Unsettled.OPEN for entry in entries.values())
     largest = max((popsize for popsize, found in cells.items() if found), default=None)
+    keys = [study.cell(problem, algorithm, popsize).key for popsize in algorithm.popsizes]
+    fresh = [run for key in keys for run in _made(runs.get(key, {}), study.fresh_seeds(confirm)).values()]
     return Row(
         problem=problem,
         algorithm=algorithm,
         entries=entries,
         judged=not any(run.success is None for run in made),
-        failed=sum(run.status != DONE for run in made),
+        failed=sum(run.status != DONE for run in (*made, *fresh)),
         under_way=_effort(largest, cells[largest], study.seeds) if is_open and largest is not None else None,
     )
 
@@ -239,12 +246,13 @@ def _verdicts(
     """Say whose evaluations, and whose seconds, are significantly the smallest.
 
     Nobody has won before all have ended: there is none while a rival's size, or a run of it, is still missing. A rival
-    of which no size reaches the level takes no part.
+    of which no size reaches the level takes no part. Seconds are compared on one kind of processor only.
     """
     if any(choice is Unsettled.OPEN for choice in chosen.values()):
         return {}, {}
     evaluations: dict[str, dict[int, float]] = {}
     seconds: dict[str, dict[int, float]] = {}
+    processors: set[str | None] = set()
     for algorithm, choice in chosen.items():
         if isinstance(choice, Unsettled):
             continue
@@ -254,4 +262,9 @@ def _verdicts(
         done = {seed: run for seed, run in found.items() if run.evaluations is not None and run.seconds is not None}
         evaluations[algorithm.name] = {seed: float(run.evaluations or 0) for seed, run in done.items()}
         seconds[algorithm.name] = {seed: run.seconds or 0.0 for seed, run in done.items()}
-    return verdicts(evaluations, test=test, correct=correct), verdicts(seconds, test=test, correct=correct)
+        processors |= {run.cpu for run in done.values()}
+    fair = len(processors) < 2  # seconds of two machines say more of these than of the algorithms
+    return (
+        verdicts(evaluations, test=test, correct=correct),
+        verdicts(seconds, test=test, correct=correct) if fair else {},
+    )

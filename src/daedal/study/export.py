@@ -14,33 +14,46 @@ from daedal.settings import unknown
 FORMATS = ("csv", "json", "parquet")
 
 
-def export(rows: Iterable[Mapping[str, Any]], form: str) -> Iterator[bytes]:
+_ARROW = {bool: "bool_", int: "int64", float: "float64", str: "string"}
+
+
+def export(rows: Iterable[Mapping[str, Any]], form: str, columns: Mapping[str, type]) -> Iterator[bytes]:
     r"""Give rows, all of the same columns, piece by piece in a format: csv, json (one array) or parquet.
+
+    Parameters
+    ----------
+    rows
+        What to write; any value may be None.
+    form
+        The format.
+    columns
+        The names of the columns, in their order, and the types of what is in them: bool, int, float or str. They do not
+        depend on the rows, of which there may be none.
 
     Examples
     --------
-    >>> b"".join(export([{"seed": 1, "best": 2.5}], "csv"))
+    >>> b"".join(export([{"seed": 1, "best": 2.5}], "csv", {"seed": int, "best": float}))
     b'seed,best\r\n1,2.5\r\n'
     """
     writers = {"csv": _csv, "json": _json, "parquet": _parquet}
     if form not in writers:
         raise ValueError(unknown("format", form, FORMATS))
-    return writers[form](rows)
+    return writers[form](rows, columns)
 
 
-def _csv(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def _csv(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Iterator[bytes]:
     text = io.StringIO()
     writer = csv.writer(text)
-    for index, row in enumerate(rows):
-        if index == 0:
-            writer.writerow(row)
+    writer.writerow(columns)
+    for row in rows:
         writer.writerow(row.values())
         yield text.getvalue().encode()
         text.seek(0)
         text.truncate()
+    yield text.getvalue().encode()  # the titles, where there was no row
 
 
-def _json(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def _json(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Iterator[bytes]:
     """One array, one row a line; infinity and nan, which JSON does not have, become null."""
     yield b"["
     for index, row in enumerate(rows):
@@ -53,12 +66,13 @@ def _is_odd(value: object) -> bool:
     return isinstance(value, float) and (value != value or abs(value) == float("inf"))
 
 
-def _parquet(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def _parquet(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Iterator[bytes]:
     try:
         arrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError as error:
         raise ValueError('Parquet needs pyarrow: pip install "daedal[parquet]"') from error
     buffer = io.BytesIO()
-    parquet.write_table(arrow.Table.from_pylist([dict(row) for row in rows]), buffer)
+    schema = arrow.schema([(name, getattr(arrow, _ARROW[kind])()) for name, kind in columns.items()])
+    parquet.write_table(arrow.Table.from_pylist([dict(row) for row in rows], schema=schema), buffer)
     yield buffer.getvalue()

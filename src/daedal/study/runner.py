@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import IO, Protocol
@@ -24,13 +24,17 @@ from daedal.result import Result
 from daedal.stopping import StopReason
 from daedal.study.spec import Cell, Study
 from daedal.study.status import needed
-from daedal.study.store import DONE, FAILED, KILLED, Run, Store
+from daedal.study.store import DONE, FAILED, KILLED, Run, Store, environment
 from daedal.words import signal_name
 from daedal.workers import Event, News, Workers
 
 MOST_CONFIRMED = 100_000
 """More runs than anybody will make to confirm a choice."""
 
+_MOST_KILLS = 5
+"""How often a run may be killed from outside before it counts as failed."""
+
+_AGAIN = "; the next time "
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -43,20 +47,22 @@ class Order:
     workers
         Processes; the results do not depend on it.
     full_grid
-        Whether to run every population size in full, though the answer is known earlier.
+        Whether to run every population size in full, though the answer is known earlier. None: as the last time.
     confirm
-        How many fresh seeds confirm each choice.
+        How many fresh seeds confirm each choice. None: as the last time, and none at first.
     retry_failed
         Whether to run again what has failed. What was killed from outside is run again in any case.
     """
 
     workers: int = 1
-    full_grid: bool = False
-    confirm: int = 0
+    full_grid: bool | None = None
+    confirm: int | None = None
     retry_failed: bool = False
 
     def __post_init__(self) -> None:
         check_count("workers", self.workers, 1, "as many as the machine has cores")
+        if self.confirm is None:
+            return
         if check_count("confirm", self.confirm, 0, "0 confirms nothing") > MOST_CONFIRMED:
             raise ValueError(f"expected at most confirm={MOST_CONFIRMED:,}, got confirm={self.confirm}")
 
@@ -135,13 +141,13 @@ def run_study(
     runs under way are lost, all others are in the store.
     """
     with _alone(store.path):
-        store.remember(study, confirm=order.confirm, full_grid=order.full_grid)
-        schedule = _Schedule(study, store, order)
+        confirm, full_grid = store.remember(study, confirm=order.confirm, full_grid=order.full_grid)
+        schedule = _Schedule(study, store, replace(order, confirm=confirm, full_grid=full_grid))
         if watcher is not None:
             watcher.update(schedule.progress)
         if schedule.waiting:
             _prepare(study)
-            with _crew(study, order, executor) as crew:
+            with _crew(study, schedule.order, executor) as crew:
                 schedule.progress.workers = crew.size
                 _work_through(schedule, crew, watcher)
         return schedule.progress
@@ -158,7 +164,7 @@ def _crew(study: Study, order: Order, executor: Executor | None) -> Workers | Ex
     """Find whoever makes the runs; never more processes than there can be runs."""
     if executor is not None:
         return ExecutorCrew(executor, _run)
-    return Workers(min(order.workers, len(study.cells()) * (study.runs + order.confirm)), _run)
+    return Workers(min(order.workers, len(study.cells()) * (study.runs + (order.confirm or 0))), _run)
 
 
 def _work_through(schedule: _Schedule, crew: Workers | ExecutorCrew, watcher: Watcher | None) -> None:
@@ -198,12 +204,19 @@ class _Schedule:
         self.study = study
         self.store = store
         self.order = order
-        self.progress = Progress(study=study, order=order, runs=self._usable(store.runs()))
+        runs = store.runs()
+        self.progress = Progress(study=study, order=order, runs=self._usable(runs))
+        self._killed = {  # before, and how
+            (key, seed): run.error or ""
+            for key, of_cell in runs.items()
+            for seed, run in of_cell.items()
+            if run.status == KILLED
+        }
         self._pairs = study.pairs()
         self._queued: set[tuple[str, int]] = set()
         self._heap: list[tuple[int, int, int, Cell]] = []
         mine = {cell.key for cell in study.cells()}
-        seeds = (study.seeds, study.fresh_seeds(order.confirm))
+        seeds = (study.seeds, study.fresh_seeds(order.confirm or 0))
         self.progress.found = sum(
             any(seed in some for some in seeds) for key in mine for seed in self.progress.runs.get(key, {})
         )
@@ -234,7 +247,7 @@ class _Schedule:
 
     def take_down(self, cell: Cell, seed: int, news: News) -> None:
         """Write down what became of a run, and plan what follows from it."""
-        status, outcome = _judged(news)
+        status, outcome = _judged(news, self._killed.get((cell.key, seed), ""))
         cell.problem.check_unchanged()
         self.store.record(cell, seed, outcome, status=status)
         self.progress.ahead[cell] -= 1
@@ -251,7 +264,8 @@ class _Schedule:
         """Queue the runs of a problem and an algorithm that are certain to be needed."""
         problem, algorithm = self._pairs[index]
         order = self.order
-        for popsize, seed in needed(self.study, self.progress.runs, problem, algorithm, order.confirm, order.full_grid):
+        confirm, full_grid = order.confirm or 0, bool(order.full_grid)
+        for popsize, seed in needed(self.study, self.progress.runs, problem, algorithm, confirm, full_grid):
             cell = self.study.cell(problem, algorithm, popsize)
             if (cell.key, seed) not in self._queued:
                 self._queued.add((cell.key, seed))
@@ -259,24 +273,30 @@ class _Schedule:
                 heapq.heappush(self._heap, (algorithm.popsizes.index(popsize), seed, index, cell))
 
 
-def _judged(news: News) -> tuple[str, Result | str]:
-    """Say what became of a run."""
+def _judged(news: News, before: str) -> tuple[str, Result | str]:
+    """Say what became of a run, which may have been killed before.
+
+    Who is killed from outside again and again may be so for a reason of its own, such as too much memory.
+    """
     if news.event is Event.DONE:
         return DONE, news.value
     if news.event is Event.RAISED:
         return FAILED, news.value
-    if not isinstance(news.value, int):
-        return FAILED, f"its worker was lost: {news.value}"
-    if news.value < 0:
-        name = signal_name(-news.value)
-        status = KILLED if -news.value in _FROM_OUTSIDE else FAILED
-        return status, f"its process was killed by {name}"
-    return FAILED, f"its process ended in the middle, with exit code {news.value}"
+    if isinstance(news.value, int) and news.value >= 0:
+        return FAILED, f"its process ended in the middle, with exit code {news.value}"
+    if isinstance(news.value, int):
+        how = f"its process was killed by {signal_name(-news.value)}"
+        if -news.value not in _FROM_OUTSIDE:
+            return FAILED, how
+    else:  # somebody else's worker; whoever waited beside the one to blame is lost, too
+        how = f"its worker was lost: {news.value}"
+    how = f"{before}{_AGAIN}{how}" if before else how
+    return FAILED if how.count(_AGAIN) + 1 >= _MOST_KILLS else KILLED, how
 
 
 def _noted(seed: int, status: str, outcome: Result | str) -> Run:
     if isinstance(outcome, str):
-        return Run(seed=seed, status=status, success=False, error=outcome)
+        return Run(seed=seed, status=status, success=False, error=outcome, cpu=environment()["cpu"])
     return Run(
         seed=seed,
         status=status,
@@ -286,6 +306,7 @@ def _noted(seed: int, status: str, outcome: Result | str) -> Run:
         evaluations=outcome.evaluations_to_best,
         seconds=outcome.cpu_seconds_to_best,
         total_seconds=outcome.cpu_seconds,
+        cpu=environment()["cpu"],
     )
 
 

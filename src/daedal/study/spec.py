@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -374,7 +374,7 @@ def _text(key: str, given: object, what: str) -> str:
 def _timeout(given: object) -> float | None:
     if given is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= sys.float_info.max:
         raise ValueError(f"expected timeout to be a number of seconds above 0, got timeout={given!r}")
     return float(given)
 

@@ -9,19 +9,30 @@ from dataclasses import dataclass
 from daedal.study.analysis import Runs, outcomes
 from daedal.study.plan import Unsettled, choices, needed_runs
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.study.store import DONE, KILLED
+from daedal.study.store import DONE, FAILED, KILLED
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellStatus:
-    """How far one problem, algorithm and population size is; left: runs that are certain to be needed."""
+    """How far one problem, algorithm and population size is.
+
+    Attributes
+    ----------
+    done, failed, killed
+        Runs that ended well, by an error, and because somebody killed them.
+    solved
+        Runs that solved the problem; None where nobody can tell.
+    left
+        Runs that are certain to be needed, those that were killed included.
+    """
 
     problem: str
     algorithm: str
     popsize: int
     done: int
     failed: int
-    solved: int
+    killed: int
+    solved: int | None
     left: int
 
 
@@ -56,8 +67,9 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
                     algorithm=algorithm.name,
                     popsize=popsize,
                     done=len(made) - len(wrong),
-                    failed=len(wrong),
-                    solved=sum(run.success is True for run in made),
+                    failed=sum(run.status == FAILED for run in wrong),
+                    killed=sum(run.status == KILLED for run in wrong),
+                    solved=None if any(run.success is None for run in made) else sum(bool(run.success) for run in made),
                     left=left[popsize],
                 )
             )

@@ -59,6 +59,37 @@ CREATE VIEW results AS
 
 DONE, FAILED, KILLED = "done", "failed", "killed"
 
+COLUMNS: dict[str, type] = {
+    "problem": str,
+    "algorithm": str,
+    "preset": str,
+    "popsize": int,
+    "seed": int,
+    "status": str,
+    "success": bool,
+    "best": float,
+    "optimum": float,
+    "evaluations_to_best": int,
+    "evaluations": int,
+    "unique_evaluations": int,
+    "generations": int,
+    "cpu_seconds_to_best": float,
+    "cpu_seconds": float,
+    "stop": str,
+    "error": str,
+    "x": str,
+    "settings": str,
+    "content": str,
+    "daedal": str,
+    "numpy": str,
+    "numba": str,
+    "python": str,
+    "cpu": str,
+    "finished": str,
+    "cell": str,
+}
+"""What is known of a run. Problem and algorithm are called as in the study; the preset is the algorithm's own name."""
+
 _OUTCOME = (
     "seed, status, success, best, optimum, evaluations_to_best, evaluations, unique_evaluations, generations, "
     "cpu_seconds_to_best, cpu_seconds, stop, error, x, finished"
@@ -107,6 +138,8 @@ class Run:
         Whether it solved its problem; None where nobody can know, False for a run that did not end well.
     evaluations, seconds
         Until the best solution: evaluations, and CPU seconds.
+    cpu
+        The processor that it was made with, where somebody wrote it down.
     """
 
     seed: int
@@ -118,6 +151,7 @@ class Run:
     seconds: float | None = None
     total_seconds: float | None = None
     error: str | None = None
+    cpu: str | None = None
 
 
 class Store:
@@ -167,17 +201,24 @@ class Store:
         """Close the file."""
         self._connection.close()
 
-    def remember(self, study: Study, *, confirm: int = 0, full_grid: bool = False) -> None:
-        """Keep what a study is, so that tables need the store alone."""
+    def remember(self, study: Study, *, confirm: int | None = None, full_grid: bool | None = None) -> tuple[int, bool]:
+        """Keep what a study is, so that tables need the store alone.
+
+        How many runs confirm its choices, and whether its grid is run in full, stays as it was where it is not given;
+        both are given back.
+        """
         spec = json.dumps(study.as_dict(), sort_keys=True, default=repr)
         with self._writing():
             self._connection.execute(
                 "INSERT INTO studies (spec, used, confirm, full_grid) "
-                "VALUES (?, (SELECT coalesce(max(used), 0) + 1 FROM studies), ?, ?) "
-                "ON CONFLICT (spec) DO UPDATE SET used = excluded.used, confirm = max(confirm, excluded.confirm), "
-                "full_grid = max(full_grid, excluded.full_grid)",
-                (spec, confirm, full_grid),
+                "VALUES (:spec, (SELECT coalesce(max(used), 0) + 1 FROM studies), coalesce(:confirm, 0), "
+                "coalesce(:full_grid, 0)) "
+                "ON CONFLICT (spec) DO UPDATE SET used = excluded.used, confirm = coalesce(:confirm, confirm), "
+                "full_grid = coalesce(:full_grid, full_grid)",
+                {"spec": spec, "confirm": confirm, "full_grid": full_grid},
             )
+        kept = self._query("SELECT confirm, full_grid FROM studies WHERE spec = ?", (spec,))
+        return int(kept[0][0]), bool(kept[0][1])
 
     def studies(self) -> list[int]:
         """Give the numbers of the studies that were run, the last one last."""
@@ -255,9 +296,10 @@ class Store:
         found: dict[str, dict[int, Run]] = {key: {} for (key,) in self._query("SELECT key FROM cells")}
         rows = self._query(
             "SELECT key, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
-            "cpu_seconds, error FROM runs JOIN cells ON cells.id = cell"
+            "cpu_seconds, error, environment FROM runs JOIN cells ON cells.id = cell"
         )
-        for key, seed, status, success, best, optimum, evaluations, seconds, total, error in rows:
+        cpus = dict(self._query("SELECT id, cpu FROM environments"))
+        for key, seed, status, success, best, optimum, evaluations, seconds, total, error, made_with in rows:
             found.setdefault(key, {})[seed] = Run(
                 seed=seed,
                 status=status,
@@ -268,22 +310,33 @@ class Store:
                 seconds=seconds,
                 total_seconds=total,
                 error=error,
+                cpu=cpus.get(made_with),
             )
         return found
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give everything about every run, one dictionary a run, in the order in which they ended."""
+        """Give everything about every run, see `COLUMNS`, one dictionary a run, in the order in which they ended."""
         with errors_explained(self.path, _WHAT):
             cursor = self._connection.execute(
                 "SELECT results.*, key AS cell FROM results JOIN runs ON runs.id = run JOIN cells ON cells.id = cell "
                 "ORDER BY run"
             )
             names = [column[0] for column in cursor.description]
+            shown = self._names()
             for values in cursor:
                 row = dict(zip(names, values, strict=True))
-                del row["run"]
                 row["success"] = None if row["success"] is None else bool(row["success"])
-                yield row
+                row["preset"] = row["algorithm"]
+                row["problem"], row["algorithm"] = shown.get(row["cell"], (row["problem"], row["algorithm"]))
+                yield {name: row[name] for name in COLUMNS}
+
+    def _names(self) -> dict[str, tuple[str, str]]:
+        """Give what problem and algorithm of a cell are called in the study with it that was last run."""
+        names: dict[str, tuple[str, str]] = {}
+        for number in self.studies():
+            study, _, _ = self.study(number)
+            names |= {cell.key: (cell.problem.name, cell.algorithm.name) for cell in study.cells()}
+        return names
 
     def history(self, cell: Cell, seed: int) -> dict[str, list[float]]:
         """Give the records of a run's generations, by column; nan for what is unknown or infinite."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from daedal.study.tables.content import problem_title
-from daedal.study.tables.flat import flat_rows, flat_sizes
+from daedal.study.tables.flat import ROW_COLUMNS, SIZE_COLUMNS, flat_rows, flat_sizes
 from daedal.study.tables.latex_form import latex, latex_document
 from daedal.study.tables.markdown_form import markdown, sizes_markdown
 from daedal.study.tables.terminal import rich_table, sizes_table
 
 __all__ = [
+    "ROW_COLUMNS",
+    "SIZE_COLUMNS",
     "flat_rows",
     "flat_sizes",
     "latex",

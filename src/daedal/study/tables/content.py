@@ -16,6 +16,7 @@ from daedal.study.plan import LEVELS, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.spec import Study, StudyProblem
 from daedal.study.statistics import LEVEL, Test, can_be_significant
+from daedal.words import counted
 
 NONE = "\N{EN DASH}"
 OPEN = "…"
@@ -177,14 +178,16 @@ def of_rows(rows: Sequence[Row], published: PublishedTable | None) -> PublishedT
 def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test, correct: bool) -> list[str]:
     """Explain what is shown, and the signs that are there."""
     lines = [line for row in rows for level in LEVELS for line in block_of(row, level, published).lines()]
-    signs = {word for line in lines for word in f"{line.label.text} {line.evaluations.sd}".split()}
+    texts = [(line.label.text, line.evaluations.text, line.evaluations.sd) for line in lines]
+    signs = {word for text in texts for word in " ".join(text).split()}
     found = [entry.effort for row in rows for entry in row.entries.values() if entry.effort is not None]
     runs = max((effort.runs for effort in found), default=0)
     is_theirs_only = published is None or not any(_is_another(row.problem, published) for row in rows)
     sentences = {
-        f"Mean ± standard deviation of {runs:,} runs up to the best solution, at the smallest population size that "
-        "solves that share of them.": runs > 0,
+        f"Mean ± standard deviation of {counted(runs, 'run')} up to the best solution, at the smallest population size "
+        "that solves that share of them.": runs > 0,
         **_star_sentences(rows, lines, test, correct),
+        "CPU seconds of different kinds of processors are not compared.": any(map(_of_two_machines, found)),
         f"{NONE} none of the sizes that were tried reaches the level.": any(
             entry.choice is Unsettled.NONE and row.judged for row in rows for entry in row.entries.values()
         ),
@@ -203,14 +206,20 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
     return [sentence for sentence, holds in sentences.items() if holds]
 
 
+def _of_two_machines(effort: Effort) -> bool:
+    """Whether evaluations were compared with those of rivals, and seconds were not."""
+    evaluations, seconds = effort.evaluations, effort.seconds
+    return evaluations is not None and seconds is not None and evaluations.p is not None and seconds.p is None
+
+
 def _star_sentences(rows: Sequence[Row], lines: Sequence[Line], test: Test, correct: bool) -> dict[str, bool]:
     """Explain the star, and why there can be none."""
     groups: dict[tuple[str, int], list[int]] = {}  # how many runs count, of each rival
     for row in rows:
         for level, entry in row.entries.items():
             if entry.effort is not None:
-                counted = entry.effort.runs - entry.effort.failed
-                groups.setdefault((row.problem.name, level), []).append(counted)
+                well = entry.effort.runs - entry.effort.failed
+                groups.setdefault((row.problem.name, level), []).append(well)
     possible = not groups or any(
         can_be_significant(min(of_group), test=test, pairs=math.comb(len(of_group), 2) if correct else 1)
         for of_group in groups.values()
@@ -221,7 +230,7 @@ def _star_sentences(rows: Sequence[Row], lines: Sequence[Line], test: Test, corr
     return {
         f"* significantly smaller than all others of the problem that reach the level ({how}).": possible
         or any(line.evaluations.star or line.seconds.star for line in lines),
-        f"With {runs:,} runs no difference can be significant ({how}).": runs > 0 and not possible,
+        f"With {counted(runs, 'run')} no difference can be significant ({how}).": runs > 0 and not possible,
     }
 
 

@@ -10,6 +10,39 @@ from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.spec import Study
 from daedal.study.tables.content import without_folder
 
+_MEASURED: dict[str, type] = {"": float, "_sd": float}
+_JUDGED: dict[str, type] = {**_MEASURED, "_star": bool, "_p": float}
+_PUBLISHED: dict[str, type] = {**_MEASURED, "_star": bool}
+
+
+def _columns(prefix: str, names: Sequence[str], parts: dict[str, type]) -> dict[str, type]:
+    return {f"{prefix}{name}{part}": kind for name in names for part, kind in parts.items()}
+
+
+SIZE_COLUMNS: dict[str, type] = {
+    **dict.fromkeys(("problem", "spec", "algorithm"), str),
+    **dict.fromkeys(("popsize", "runs", "solved", "failed"), int),
+    "complete": bool,
+    **_columns("", ("best", "evaluations", "seconds"), _MEASURED),
+}
+"""What `flat_sizes` gives."""
+
+ROW_COLUMNS: dict[str, type] = {
+    **dict.fromkeys(("problem", "spec", "algorithm"), str),
+    **dict.fromkeys(("level", "popsize"), int),
+    "unsettled": str,
+    **dict.fromkeys(("runs", "solved", "failed"), int),
+    "complete": bool,
+    "failed_at_any_size": int,
+    **_columns("", ("evaluations", "seconds"), _JUDGED),
+    **dict.fromkeys(("confirmed_runs", "confirmed_solved", "confirmed_failed"), int),
+    "confirmed_complete": bool,
+    **_columns("confirmed_", ("evaluations", "seconds"), _MEASURED),
+    **_columns("published_", ("evaluations", "seconds"), _PUBLISHED),
+    "ratio": float,
+}
+"""What `flat_rows` gives."""
+
 
 def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
     """Give every population size that has runs for other programs, see `sizes_table`.
@@ -72,7 +105,7 @@ def _flat(row: Row, level: int, published: PublishedTable | None) -> dict[str, o
         **{name: getattr(effort, name, None) for name in ("runs", "solved", "failed", "complete")},
         "failed_at_any_size": row.failed,
         **_flat_measures("", effort, ("mean", "sd", "star", "p")),
-        **{f"confirmed_{name}": getattr(again, name, None) for name in ("runs", "solved")},
+        **{f"confirmed_{name}": getattr(again, name, None) for name in ("runs", "solved", "failed", "complete")},
         **_flat_measures("confirmed_", again, ("mean", "sd")),
         **_flat_measures("published_", paper, ("mean", "sd", "star")),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 from daedal.study.analysis import Row
@@ -12,7 +13,7 @@ from daedal.study.statistics import Test
 from daedal.study.tables.content import NONE, OPEN, OTHER, Cell, legend_of, of_rows, one_line
 from daedal.study.tables.sheets import Group, side_by_side
 
-_LATEX: dict[str, str | int | None] = {
+_LATEX: dict[str, str] = {
     "\\": r"\textbackslash{}",
     **{sign: rf"\{sign}" for sign in "_&%#{}$"},
     "~": r"\textasciitilde{}",
@@ -28,6 +29,8 @@ _LATEX: dict[str, str | int | None] = {
     "±": r"$\pm$",
     "≥": r"$\geq$",
 }
+_ACCENTS = {chr(number) for number in (*range(0x300, 0x305), 0x306, 0x307, 0x308, 0x30A, 0x30B, 0x30C, 0x327)}
+_LETTERS = "ßæøœłıÆØŒŁ"
 _LINES_OF_A_PAGE = 60
 
 
@@ -140,5 +143,14 @@ def _latex_cells(cell: Cell, numbers: bool) -> str:
 
 
 def _escaped(text: str) -> str:
-    escaped = one_line(text).translate(str.maketrans(_LATEX))
+    escaped = "".join(_LATEX.get(sign) or _known(sign) for sign in unicodedata.normalize("NFC", one_line(text)))
     return re.sub("-(?=-)", "-{}", escaped)  # or two would become a dash
+
+
+def _known(sign: str) -> str:
+    """Give a sign that LaTeX knows without further packages: ASCII, Latin letters with accents, or else its number."""
+    apart = unicodedata.normalize("NFD", sign)
+    is_latin = apart[0].isascii() and {*apart[1:]} <= _ACCENTS
+    if is_latin or sign in _LETTERS:
+        return sign
+    return rf"\texttt{{U+{ord(sign):04X}}}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 from rich.text import Text
 
@@ -27,6 +27,7 @@ _ASCII = {
 }  # of the same width, so that columns stay in line
 LEFT = ("Problem", "Algorithm")
 _GAP = Text("  ")
+_SHORTEST_NAME = 9  # of the titles
 
 
 def rich_table(
@@ -105,8 +106,8 @@ class _Laid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width if self.width is None else self.width
-        sheet = next((sheet for sheet in self.sheets if _width(sheet) <= width), self.sheets[-1])
-        lines = _laid(sheet)
+        sheet = next((sheet for sheet in self.sheets if _width(sheet) <= width), None)
+        lines = _laid(_shortened(self.sheets[-1], width) if sheet is None else sheet)
         lines += [Text(), *(Text(sentence, style="dim") for sentence in self.legend)] if self.legend else []
         for line in lines:
             yield _in_ascii(line) if options.ascii_only else line
@@ -117,6 +118,30 @@ def _width(sheet: Sheet) -> int:
     widths = [_widths(column, cells)[-1] for column, cells in _by_column(sheet)]
     headings = [_heading(group).cell_len for group in sheet.groups if sheet.headed]
     return max(sum(widths) + len(_GAP) * (len(widths) - 1), *headings, 0)
+
+
+def _shortened(sheet: Sheet, width: int) -> Sheet:
+    """Cut names that are too long for a width; numbers are never cut."""
+    names = [column.title in LEFT for column in sheet.columns]
+    widths = [_widths(column, cells)[-1] for column, cells in _by_column(sheet)]
+    numbers = sum(size for size, is_name in zip(widths, names, strict=True) if not is_name)
+    free = width - numbers - len(_GAP) * (len(widths) - 1)
+    room = max(_SHORTEST_NAME, free // max(1, sum(names)))
+
+    def line(cells: list[Cell]) -> list[Cell]:
+        pairs = zip(cells, names, strict=True)
+        return [replace(cell, text=_cut(cell.text, room)) if is_name else cell for cell, is_name in pairs]
+
+    def title(name: str, spec: str) -> tuple[str, str]:
+        return _cut(name, width), _cut(spec, width - cell_len(name) - 2)
+
+    return replace(sheet, groups=[Group(title(*group.title), list(map(line, group.lines))) for group in sheet.groups])
+
+
+def _cut(text: str, width: int) -> str:
+    if cell_len(text) <= width:
+        return text
+    return f"{set_cell_size(text, width - 1).rstrip()}{OPEN}" if width > 1 else ""
 
 
 def _laid(sheet: Sheet) -> list[Text]:
