@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import shlex
 import sys
 from dataclasses import dataclass
@@ -53,6 +54,27 @@ def located(spec: str, folder: Path | None) -> str:
     """
     before, path, after = _parts(spec)
     return spec if path is None or folder is None else f"{before}{folder / path}{after}"
+
+
+def without_folder(spec: str) -> str:
+    """Leave out where a file lies; a command stays as it is.
+
+    Examples
+    --------
+    >>> without_folder("nk:some/file.nk"), without_folder("some/file.py:function"), without_folder("trap:k=5,n=50")
+    ('nk:file.nk', 'file.py:function', 'trap:k=5,n=50')
+    """
+    if spec.startswith("cmd:"):
+        return spec
+    path, _, function = spec.rpartition(":")
+    if path.endswith(".py"):
+        return f"{_last(path)}:{function}"
+    kind, colon, rest = spec.partition(":")
+    return f"{kind}{colon}{_last(rest)}"  # no parameter has a slash
+
+
+def _last(path: str) -> str:
+    return re.split(r"[/\\]", path)[-1]
 
 
 def identity(spec: str) -> str:
@@ -126,7 +148,7 @@ def travelling(objective: Objective | str) -> Objective | str:
     """Give an objective that other machines can use: the function of a file itself, as they may not have the file."""
     if not isinstance(objective, FileFunction):
         return objective
-    function = loaded(objective.spec)
+    function = loaded(objective.spec, objective.identity)
     module = sys.modules.get(getattr(function, "__module__", ""))
     if module is not None:
         importlib.import_module("cloudpickle").register_pickle_by_value(module)

@@ -10,6 +10,8 @@ import multiprocessing
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -503,6 +505,25 @@ def test_what_has_failed_is_run_again_when_asked_for(troubled: tuple[Study, Stor
     inline.clear()
     run_study(one, opened, Order(retry_failed=True))  # what ended well is not
     assert inline == []
+
+
+def test_a_function_travels_without_its_file(tmp_path: Path) -> None:
+    """To a machine of Dask's that does not have it."""
+    pytest.importorskip("cloudpickle", reason="the extra parallel is not installed")
+    file = tmp_path / "score.py"
+    file.write_text(
+        "import math\n\n\ndef weight(bit):\n    return bit * math.sqrt(4)\n\n\n"
+        "def f(x):\n    return [sum(map(weight, row)) for row in x]\n"
+    )
+    given = {"problem": f"{file}:f", "n": 6, "target": 12}
+    one = Study.from_dict({"problems": [given], "algorithms": ["umda"], "popsizes": [50], "runs": 1})
+    work = runner.travelled(one.cells()[0].job(0))
+    expected = one.cells()[0].job(0).run()
+    file.unlink()
+    script = "import sys; from daedal.study import runner; print(runner._run(sys.stdin.buffer.read()))"
+    done = subprocess.run([sys.executable, "-c", script], input=work, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().split("cpu_seconds")[0] == repr(expected).split("cpu_seconds")[0]
 
 
 def test_what_was_asked_for_before_holds(inline: list[Job], store: Store) -> None:

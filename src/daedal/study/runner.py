@@ -20,7 +20,9 @@ from daedal import cache
 from daedal.comparison import Job
 from daedal.eda import check_count
 from daedal.executors import ExecutorCrew
+from daedal.objectives import FileFunction, travelling
 from daedal.result import Result
+from daedal.sending import pack, unpack
 from daedal.stopping import StopReason
 from daedal.study.spec import Cell, Study
 from daedal.study.status import needed
@@ -177,7 +179,7 @@ def _work_through(schedule: _Schedule, crew: Workers | ExecutorCrew, watcher: Wa
             ticket = next(tickets)
             under_way[ticket] = cell, seed
             began[ticket] = time.monotonic()
-            crew.start(ticket, cell.job(seed))
+            crew.start(ticket, travelled(cell.job(seed)) if _is_elsewhere(crew) else cell.job(seed))
         for news in crew.wait():
             cell, seed = under_way.pop(news.ticket)
             schedule.progress.took.setdefault(cell.key, []).append(time.monotonic() - began.pop(news.ticket))
@@ -186,8 +188,22 @@ def _work_through(schedule: _Schedule, crew: Workers | ExecutorCrew, watcher: Wa
             watcher.update(schedule.progress)
 
 
-def _run(job: Job) -> Result:
+def _is_elsewhere(crew: Workers | ExecutorCrew) -> bool:
+    """Whether its workers may be on machines that do not have the files of a study: those of Dask."""
+    return isinstance(crew, ExecutorCrew) and hasattr(crew.executor, "_client")
+
+
+def travelled(job: Job) -> bytes:
+    """Give a run with the function itself in it, for a machine that may not have its file."""
+    objective = job.objective
+    if isinstance(objective, FileFunction):
+        objective = travelling(objective)
+    return pack(replace(job, objective=objective), "the objective")
+
+
+def _run(work: Job | bytes) -> Result:
     """Make one run, in a worker."""
+    job: Job = unpack(work) if isinstance(work, bytes) else work
     result = job.run()
     if result.stop is StopReason.INTERRUPTED:  # no Ctrl-C comes here
         raise RuntimeError("the objective raised KeyboardInterrupt")

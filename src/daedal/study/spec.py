@@ -17,7 +17,7 @@ from daedal.calling import Objective
 from daedal.comparison import Job
 from daedal.eda import check_count
 from daedal.external import Program
-from daedal.objectives import FileFunction, identity, located, read_objective, spec_parts
+from daedal.objectives import FileFunction, identity, located, read_objective, spec_parts, without_folder
 from daedal.presets import Algorithm, find_algorithm
 from daedal.registry import find_problem
 from daedal.rng import check_seed
@@ -216,10 +216,7 @@ class Study:
             "seed": self.seed,
             "shuffle": self.shuffle,
             "limits": {name: value for name in _LIMITS if (value := getattr(self.limits, name)) is not None},
-            "problems": [
-                _given(dataclasses.asdict(problem) | {"identity": problem.content["problem"]})
-                for problem in self.problems
-            ],
+            "problems": [_given(dataclasses.asdict(problem) | _wherever(problem)) for problem in self.problems],
             "algorithms": [
                 {
                     "name": one.name,
@@ -383,6 +380,11 @@ def _bool(key: str, given: object) -> bool:
     if not isinstance(given, bool):
         raise ValueError(f"expected {key} to be true or false, got {key}={given!r}")
     return given
+
+
+def _wherever(problem: StudyProblem) -> dict[str, object]:
+    """Say what a problem is by what is in its file, not by where it lies: one study may be run from several folders."""
+    return {"problem": without_folder(problem.problem), "identity": problem.content["problem"]}
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ what fresh seeds say, and how many runs failed.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from daedal.objectives import without_folder
 from daedal.study.analysis import Effort, Measure, Row, Runs, efforts, outcomes
 from daedal.study.plan import LEVELS, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
@@ -152,21 +152,6 @@ def _seconds(value: float) -> str:
     if value >= 0.995 or value == 0:
         return f"{value:.1f}"
     return f"{value:.2g}" if value >= 0.001 else "<0.001"
-
-
-def without_folder(spec: str) -> str:
-    """Leave out where a file lies: "nk:some/file.nk" or "some/file.py:function"; a command stays as it is."""
-    if spec.startswith("cmd:"):
-        return spec
-    path, _, function = spec.rpartition(":")
-    if path.endswith(".py"):
-        return f"{_last(path)}:{function}"
-    kind, colon, rest = spec.partition(":")
-    return f"{kind}{colon}{_last(rest)}"  # no parameter has a slash
-
-
-def _last(path: str) -> str:
-    return re.split(r"[/\\]", path)[-1]
 
 
 def of_rows(rows: Sequence[Row], published: PublishedTable | None) -> PublishedTable | None:

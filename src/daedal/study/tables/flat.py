@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from daedal.objectives import without_folder
 from daedal.study.analysis import Effort, Row, Runs, efforts, outcomes
 from daedal.study.plan import LEVELS, Choice, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.spec import Study
-from daedal.study.tables.content import without_folder
 
 _MEASURED: dict[str, type] = {"": float, "_sd": float}
 _JUDGED: dict[str, type] = {**_MEASURED, "_star": bool, "_p": float}
