@@ -111,6 +111,15 @@ def test_what_was_killed_is_left_to_do() -> None:
     assert study_status(one, runs).total("killed") == 1
 
 
+def test_two_names_of_one_thing_count_once() -> None:
+    twice = [{"name": name, "problem": "onemax:n=8"} for name in ("one", "other")]
+    one, runs = study(problems=twice, popsizes=[20]), {}
+    fill(runs, one, 20, "++x-")
+    status = study_status(one, runs)
+    assert lines(status) == [(20, 3, 1, 2, 0)] * 2
+    assert (status.total("done"), status.total("failed"), status.errors) == (3, 1, {"oh": 1})
+
+
 def test_who_cannot_tell_does_not_count() -> None:
     one, runs = study(), {}
     fill(runs, one, 20, "-")

@@ -11,6 +11,8 @@ from daedal.study.plan import Unsettled, choices, needed_runs
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
 from daedal.study.store import DONE, FAILED, KILLED
 
+_SUMMED = ("done", "failed", "killed", "solved", "left")
+
 
 @dataclass(frozen=True, kw_only=True)
 class CellStatus:
@@ -38,25 +40,29 @@ class CellStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """How far a study is: its cells, and how often each error came."""
+    """How far a study is: its cells, how often each error came, and the sums of both, in which no run counts twice."""
 
     cells: tuple[CellStatus, ...]
     errors: Mapping[str, int]
+    totals: Mapping[str, int]
 
     def total(self, name: str) -> int:
-        """Sum up a column of the cells."""
-        return sum(getattr(cell, name) for cell in self.cells)
+        """Give the sum of a column of the cells."""
+        return self.totals.get(name, 0)
 
 
 def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool = False) -> Status:
     """Say how far a study is; population sizes that nobody needed so far are left out."""
     cells: list[CellStatus] = []
     errors: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    counted: set[str] = set()  # two names may stand for one thing
     usable = {key: {s: run for s, run in found.items() if run.status != KILLED} for key, found in runs.items()}
     for problem, algorithm in study.pairs():
         left = Counter(popsize for popsize, _ in needed(study, usable, problem, algorithm, confirm, full_grid))
         for popsize in algorithm.popsizes:
-            found = runs.get(study.cell(problem, algorithm, popsize).key, {})
+            key = study.cell(problem, algorithm, popsize).key
+            found = runs.get(key, {})
             made = [found[seed] for seed in (*study.seeds, *study.fresh_seeds(confirm)) if seed in found]
             if not made and not left[popsize]:
                 continue
@@ -73,8 +79,11 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
                     left=left[popsize],
                 )
             )
-            errors.update(run.error or "" for run in wrong)
-    return Status(cells=tuple(cells), errors=dict(errors.most_common()))
+            if key not in counted:
+                counted.add(key)
+                errors.update(run.error or "" for run in wrong)
+                totals.update({name: getattr(cells[-1], name) or 0 for name in _SUMMED})
+    return Status(cells=tuple(cells), errors=dict(errors.most_common()), totals=totals)
 
 
 def needed(
