@@ -595,7 +595,7 @@ def test_another_version_has_runs_of_its_own() -> None:
             key(version=wrong)
 
 
-@pytest.mark.parametrize("wrong", [0, -1.5, math.nan, math.inf, True, "5 s", [1]])
+@pytest.mark.parametrize("wrong", [0, -1.5, math.nan, math.inf, True, "5 s", [1], 10**400])
 def test_a_timeout_is_a_number_of_seconds(wrong: object) -> None:
     given = {"problems": [{"problem": "onemax:n=8", "timeout": wrong}], "algorithms": ["umda"]}
     with pytest.raises(ValueError, match="expected timeout to be a number of seconds above 0, got timeout="):
@@ -610,3 +610,18 @@ def test_a_timeout_makes_no_other_runs() -> None:
     assert len({study.cells()[0].key for study in studies}) == 1
     assert [study.cells()[0].job(1).timeout for study in studies] == [None, 2.0, 0.5]
     assert all(Study.from_dict(study.as_dict(), stored=True) == study for study in studies)
+
+
+def test_a_study_is_the_same_from_any_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are known by what is in them, so a store has one study, not one for each way to name it."""
+    (folder / "study.toml").write_text(
+        'algorithms = ["umda"]\nproblems = [{ problem = "score.py:f", n = 6, target = 6 }]\n', encoding="utf-8"
+    )
+    monkeypatch.chdir(folder.parent)
+    ways = [
+        folder / "study.toml",
+        Path(folder.name) / "study.toml",
+        Path(folder.name) / ".." / folder.name / "study.toml",
+    ]
+    texts = {json.dumps(Study.from_file(way).as_dict(), sort_keys=True) for way in ways}
+    assert len(texts) == 1
