@@ -4,9 +4,10 @@ from importlib.metadata import version
 
 from daedal import models, problems
 from daedal.bits import Bits, Fitness
+from daedal.calling import ObjectiveError
 from daedal.eda import EDA
-from daedal.evaluation import Failure, ObjectiveError
 from daedal.external import Program
+from daedal.failures import Failure
 from daedal.optimize import maximize, minimize, resume
 from daedal.optimizer import Best, Generation, Optimizer
 from daedal.presets import Algorithm, Rules, algorithms, register_algorithm

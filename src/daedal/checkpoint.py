@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.container import Json, read_container, write_container
+from daedal.container import read_container, write_container
 from daedal.optimizer import Generation
+from daedal.packing import Json
 from daedal.state import State
 
 EVERY = "60s"

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.bits import Bits, Fitness, as_numbers, check_bits
-from daedal.container import Json
 from daedal.memory import check_fits
 from daedal.models.base import Fitted, Info, Model
 from daedal.models.checks import check_one_of
 from daedal.optimizer import Best, Generation
+from daedal.packing import Json
 from daedal.replacement import REPLACEMENTS, Scored
 from daedal.rng import Stream, check_seed, stream
 from daedal.selection import SELECTIONS

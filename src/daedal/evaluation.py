@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -16,66 +15,21 @@ from numpy.typing import NDArray
 
 from daedal.bits import Bits, Fitness, to_text
 from daedal.cache import MemoryCache, distinct
-from daedal.calling import Answers, Caller, Objective, ObjectiveError, ObjectiveMisuse
-from daedal.container import Json
+from daedal.calling import Answers, Caller, Objective, ObjectiveError
 from daedal.executors import ExecutorCrew
-from daedal.external import Program
+from daedal.failures import Failure, OnError
+from daedal.here import Here
+from daedal.packing import Json
 from daedal.spreading import ChunkFunction, RowsFunction, Spread, TimedFunction
 from daedal.state import State
 from daedal.workers import Workers
 
-__all__ = ["Evaluator", "Failure", "Objective", "ObjectiveError", "OnError", "OutOfTime"]
-
 FAILURES_KEPT = 100
 """How many failures a run can show; all of them are counted."""
-
-_SECONDS_BETWEEN_NOTES = 0.1  # where rows are evaluated here, one by one
 
 
 class OutOfTime(Exception):  # noqa: N818  no error: the run has had its time
     """The deadline came in the middle of a batch."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A row whose evaluation failed.
-
-    Attributes
-    ----------
-    x
-        The row, as text of 0 and 1, in the order of the objective's own variables.
-    error
-        Why.
-    """
-
-    x: str
-    error: str
-
-
-@dataclass(frozen=True)
-class OnError:
-    """What to do when an evaluation fails.
-
-    Examples
-    --------
-    >>> OnError.read("retry:3")
-    OnError(retries=3, worst=False)
-    """
-
-    retries: int = 0
-    worst: bool = False
-
-    @classmethod
-    def read(cls, text: str) -> OnError:
-        """Read "raise", "worst", "retry:3" (then raise) or "retry:3,worst" (then count as worst)."""
-        policy = {"raise": cls(), "worst": cls(worst=True)}.get(text) if isinstance(text, str) else None
-        if policy is not None:
-            return policy
-        if isinstance(text, str) and text.startswith("retry:"):
-            number, comma, then = text.removeprefix("retry:").partition(",")
-            if number.isdigit() and int(number) > 0 and (then in ("worst", "raise") or not comma):
-                return cls(retries=int(number), worst=then == "worst")
-        raise ValueError(f"expected on_error to be raise, worst, retry:N or retry:N,worst, got on_error={text!r}")
 
 
 class RowCache(Protocol):
@@ -94,51 +48,6 @@ class _Engine(Protocol):
 
     def close(self) -> None:
         """End whatever works."""
-
-
-class _Here:
-    """Evaluates in this process: a batch at once, or rows one by one."""
-
-    def __init__(self, caller: Caller) -> None:
-        self.caller = caller
-
-    def answers(self, rows: Bits, *, first_failure_only: bool) -> Iterator[tuple[NDArray[np.intp], Answers]]:
-        everything = np.arange(len(rows))
-        if self.caller.vectorized:
-            yield everything, self.caller.answers(rows, first_failure_only=first_failure_only)
-            return
-        start = 0
-        while start < len(rows):
-            answers, stop, ending = self._for_a_while(rows, start, first_failure_only)
-            yield everything[start:stop], answers
-            if ending is not None:
-                raise ending
-            start = stop
-
-    def _for_a_while(
-        self, rows: Bits, start: int, first_failure_only: bool
-    ) -> tuple[Answers, int, BaseException | None]:
-        """Evaluate rows from start on, until it is time to note them down, or the run is broken off."""
-        answers = Answers(np.full(len(rows) - start, np.nan))
-        until = time.monotonic() + _SECONDS_BETWEEN_NOTES
-        stop, ending = start, None
-        while (
-            stop < len(rows)
-            and (stop == start or time.monotonic() <= until)
-            and not (first_failure_only and answers.errors)
-        ):
-            try:
-                self.caller.one(rows[start:], stop - start, answers)
-            except (KeyboardInterrupt, ObjectiveMisuse) as error:  # what came before it is not lost
-                ending = error
-                break
-            stop += 1
-        answers.values = answers.values[: stop - start]
-        return answers, stop, ending
-
-    def close(self) -> None:
-        if isinstance(self.caller.objective, Program):  # it may be kept running
-            self.caller.objective.close()
 
 
 class Evaluator:
@@ -392,7 +301,7 @@ class Evaluator:
             return Spread(Workers(self.workers, RowsFunction(self.caller)), timeout=self.timeout, in_parts=True)
         if self.workers > 1:
             return Spread(Workers(self.workers, ChunkFunction(self.caller)))
-        return _Here(self.caller)
+        return Here(self.caller)
 
     def _note(self, x: Bits, rows: Bits | None, places: NDArray[np.intp], came: Fitness, values: Fitness) -> None:
         """Keep what came, whatever may happen next."""

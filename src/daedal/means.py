@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 from daedal.cache_file import FileCache
-from daedal.container import Json
-from daedal.evaluation import Evaluator, OnError
+from daedal.evaluation import Evaluator
+from daedal.failures import OnError
+from daedal.packing import Json
 from daedal.settings import plain
 from daedal.task import Task
 

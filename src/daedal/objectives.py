@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from daedal.calling import Objective
 from daedal.external import Program
+from daedal.problems import Problem
 from daedal.registry import canonical_problem, find_problem, problem_file
 
 
@@ -144,7 +145,7 @@ def read_objective(spec: str, n: int | None, *, persistent: bool = False) -> Obj
     return FileFunction(f"{Path(path).absolute()}:{name}" if path else spec)
 
 
-def travelling(objective: Objective | str) -> Objective | str:
+def travelling(objective: Objective | Problem | str) -> Objective | Problem | str:
     """Give an objective that other machines can use: the function of a file itself, as they may not have the file."""
     if not isinstance(objective, FileFunction):
         return objective

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from daedal.bits import Bits, as_numbers, check_bits
 from daedal.checkpoint import Keeper
-from daedal.container import ContainerError, Json
+from daedal.container import ContainerError
 from daedal.evaluation import Evaluator
 from daedal.means import Means
+from daedal.packing import Json
 from daedal.presets import Algorithm
 from daedal.result import Result
 from daedal.running import Callback, Ending, Run

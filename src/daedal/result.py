@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from daedal.bits import Bits, to_text
-from daedal.evaluation import Failure
+from daedal.failures import Failure
 from daedal.optimizer import Generation
 from daedal.settings import Setting
 from daedal.stopping import StopReason

@@ -13,12 +13,13 @@ import numpy as np
 
 from daedal import cache
 from daedal.bits import to_text
+from daedal.calling import ObjectiveError
 from daedal.checkpoint import Keeper, history_of, history_state, joined, taken
-from daedal.container import Json
 from daedal.eda import EDA
-from daedal.evaluation import Evaluator, ObjectiveError, OutOfTime
+from daedal.evaluation import Evaluator, OutOfTime
 from daedal.interrupts import interrupts_held
 from daedal.optimizer import Best, Generation
+from daedal.packing import Json
 from daedal.progress import LiveTable
 from daedal.state import State
 from daedal.stopping import Limits, StopReason

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.bits import Bits, Fitness
-from daedal.container import ContainerError, Json
+from daedal.container import ContainerError
+from daedal.packing import Json
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,10 +24,10 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal import evaluation
+from daedal import here
 from daedal.checkpoint import load
 from daedal.cli import main
-from daedal.container import previous_path
+from daedal.replacing import previous_path
 
 # Killed with SIGKILL, five times, at random moments
 
@@ -155,7 +155,7 @@ def killed_and_resumed(name: str, path: Path, rng: random.Random) -> dict[str, A
 
 def main_of_the_killer(folder: Path) -> None:
     """Kill and resume each algorithm; print all that came of it as JSON."""
-    evaluation._SECONDS_BETWEEN_NOTES = 0.003  # rows are quick here: note them down as often as slow ones
+    here.SECONDS_BETWEEN_NOTES = 0.003  # rows are quick here: note them down as often as slow ones
     rng = random.Random(2024)
     report = {name: killed_and_resumed(name, folder / f"{name}.ckpt", rng) for name in sorted(daedal.algorithms())}
     print(json.dumps(report))

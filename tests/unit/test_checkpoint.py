@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 import daedal
 from daedal import checkpoint, evaluation
 from daedal.checkpoint import Keeper, history_of, history_state, joined, load, taken
-from daedal.container import Json, previous_path, read_container, write_container
+from daedal.container import read_container, write_container
 from daedal.optimizer import Generation
+from daedal.packing import Json
+from daedal.replacing import previous_path
 from daedal.state import State
 
 # When

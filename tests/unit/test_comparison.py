@@ -15,8 +15,8 @@ import pytest
 
 import daedal
 from daedal.bits import Bits, Fitness
+from daedal.calling import ObjectiveError
 from daedal.comparison import Job, Summary, run_jobs, summarise
-from daedal.evaluation import ObjectiveError
 from daedal.presets import find_algorithm
 from daedal.problems import Problem, Trap
 from daedal.result import Result

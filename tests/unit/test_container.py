@@ -29,7 +29,9 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from daedal import container, memory
-from daedal.container import ContainerError, Json, previous_path, read_container, write_container
+from daedal.container import ContainerError, read_container, write_container
+from daedal.packing import Json
+from daedal.replacing import previous_path
 
 Content = tuple[dict[str, NDArray[Any]], dict[str, Json]]
 
@@ -396,7 +398,8 @@ KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np
-from daedal.container import previous_path, read_container, write_container
+from daedal.container import read_container, write_container
+from daedal.replacing import previous_path
 
 path, rng = Path(sys.argv[1]), random.Random(7)
 

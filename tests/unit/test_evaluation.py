@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 from daedal.bits import Bits, Fitness, to_text
 from daedal.cache import MemoryCache
-from daedal.evaluation import FAILURES_KEPT, Evaluator, Failure, ObjectiveError, OnError, OutOfTime
+from daedal.calling import ObjectiveError
+from daedal.evaluation import FAILURES_KEPT, Evaluator, OutOfTime
 from daedal.external import Program
+from daedal.failures import Failure, OnError
 
 X = np.array([[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 0]], dtype=np.uint8)
 ONES = [2.0, 3.0, 0.0, 1.0]
@@ -534,7 +536,7 @@ def late(evaluate: Evaluator, seconds: float = 0.0) -> Evaluator:
 
 
 def test_a_deadline_breaks_off_a_batch_that_comes_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daedal.evaluation._SECONDS_BETWEEN_NOTES", 0.0)  # each row is noted
+    monkeypatch.setattr("daedal.here.SECONDS_BETWEEN_NOTES", 0.0)  # each row is noted
     evaluate = late(Evaluator(Scores(), vectorized=False), -1.0)
     with pytest.raises(OutOfTime):
         evaluate(texts("01", "11", "10", "00"))
@@ -544,7 +546,7 @@ def test_a_deadline_breaks_off_a_batch_that_comes_row_by_row(monkeypatch: pytest
 
 
 def test_the_best_is_that_of_the_rows_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daedal.evaluation._SECONDS_BETWEEN_NOTES", 0.0)
+    monkeypatch.setattr("daedal.here.SECONDS_BETWEEN_NOTES", 0.0)
     evaluate = Evaluator(Scores(), vectorized=False, sign=-1)
     bests: list[float] = []
     evaluate.listener = lambda: bests.append(evaluate.best[1] if evaluate.best else math.nan)
@@ -554,7 +556,7 @@ def test_the_best_is_that_of_the_rows_so_far(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_run_has_something_to_show_for_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deadline before the first value waits for it; where all has failed so far, that is what there is to say."""
-    monkeypatch.setattr("daedal.evaluation._SECONDS_BETWEEN_NOTES", 0.0)
+    monkeypatch.setattr("daedal.here.SECONDS_BETWEEN_NOTES", 0.0)
     evaluate = late(failing("worst", Scores(fails=lambda row: True)), -1.0)
     with pytest.raises(ObjectiveError, match="the time is used up, and no row has a value yet; the first failed so: "):
         evaluate(texts("01", "11", "10"))

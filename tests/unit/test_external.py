@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from daedal import running_program
-from daedal.evaluation import ObjectiveError
+from daedal.calling import ObjectiveError
 from daedal.exchange import ProgramTimeout
 from daedal.external import Program
 from daedal.running_program import kill_programs

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal import checkpoint, evaluation, models, running
+from daedal import checkpoint, evaluation, here, models, running
 from daedal.calling import ObjectiveError
 from daedal.checkpoint import load
-from daedal.container import previous_path
 from daedal.models.base import Fitted
+from daedal.replacing import previous_path
 from daedal.stopping import StopReason
 
 RUN: dict[str, Any] = {"n": 10, "algorithm": "umda", "popsize": 20, "seed": 3, "max_generations": 5}
@@ -65,7 +65,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def each_row_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """As for rows that take a tenth of a second each."""
-    monkeypatch.setattr(evaluation, "_SECONDS_BETWEEN_NOTES", -1.0)
+    monkeypatch.setattr(here, "SECONDS_BETWEEN_NOTES", -1.0)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daedal.container import ContainerError, Json
+from daedal.container import ContainerError
+from daedal.packing import Json
 from daedal.state import State
 
 N = 3

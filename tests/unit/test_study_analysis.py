@@ -10,8 +10,8 @@ import pytest
 
 from daedal.study.analysis import Effort, Entry, Measure, Row, analyse, efforts, outcomes
 from daedal.study.plan import Unsettled
+from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.spec import Study
-from daedal.study.store import DONE, FAILED, KILLED, Run
 
 Runs = dict[str, dict[int, Run]]
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from daedal.study.figures import draw, save
+from daedal.study.run import Run
 from daedal.study.spec import Study, StudyProblem
-from daedal.study.store import Run
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib")
 

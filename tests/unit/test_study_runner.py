@@ -25,10 +25,11 @@ from daedal.result import Result
 from daedal.study import runner
 from daedal.study.analysis import analyse
 from daedal.study.plan import needed_runs
+from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.runner import Order, Progress, _alone, run_study
 from daedal.study.spec import Study
 from daedal.study.status import study_status
-from daedal.study.store import DONE, FAILED, KILLED, Run, Store
+from daedal.study.store import Store
 from daedal.words import named
 from daedal.workers import Event, News
 

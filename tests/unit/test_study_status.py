@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from daedal.study.plan import needed_runs
+from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.spec import Study
 from daedal.study.status import CellStatus, Status, needed, study_status
-from daedal.study.store import DONE, FAILED, KILLED, Run
 
 Runs = dict[str, dict[int, Run]]
 BASE: dict[str, Any] = {"problems": ["onemax:n=8"], "algorithms": ["umda"], "popsizes": [20, 50], "runs": 4}

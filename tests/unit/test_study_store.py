@@ -25,9 +25,11 @@ from daedal.result import Result
 from daedal.stopping import StopReason
 from daedal.study import store as store_module
 from daedal.study.analysis import Measure, analyse
+from daedal.study.environment import environment
+from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.spec import Cell, Study
 from daedal.study.status import study_status
-from daedal.study.store import DONE, FAILED, KILLED, Run, Store, environment
+from daedal.study.store import Store
 
 BASE: dict[str, Any] = {"problems": ["onemax:n=6"], "algorithms": ["umda"], "popsizes": [20], "runs": 4}
 

@@ -17,9 +17,9 @@ from rich.console import Console, RenderableType
 from daedal.study.analysis import Effort, Entry, Measure, Row, Runs, analyse
 from daedal.study.plan import LEVELS, Unsettled
 from daedal.study.published import published
+from daedal.study.run import Run
 from daedal.study.spec import Study, StudyProblem
 from daedal.study.statistics import Test
-from daedal.study.store import Run
 from daedal.study.tables import (
     flat_rows,
     flat_sizes,

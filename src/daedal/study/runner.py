@@ -20,13 +20,15 @@ from daedal import cache
 from daedal.comparison import Job
 from daedal.eda import check_count
 from daedal.executors import ExecutorCrew
-from daedal.objectives import FileFunction, travelling
+from daedal.objectives import travelling
 from daedal.result import Result
 from daedal.sending import pack, unpack
 from daedal.stopping import StopReason
+from daedal.study.environment import environment
+from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.spec import Cell, Study
 from daedal.study.status import needed
-from daedal.study.store import DONE, FAILED, KILLED, Run, Store, environment
+from daedal.study.store import Store
 from daedal.words import signal_name
 from daedal.workers import Event, News, Workers
 
@@ -195,10 +197,7 @@ def _is_elsewhere(crew: Workers | ExecutorCrew) -> bool:
 
 def travelled(job: Job) -> bytes:
     """Give a run with the function itself in it, for a machine that may not have its file."""
-    objective = job.objective
-    if isinstance(objective, FileFunction):
-        objective = travelling(objective)
-    return pack(replace(job, objective=objective), "the objective")
+    return pack(replace(job, objective=travelling(job.objective)), "the objective")
 
 
 def _run(work: Job | bytes) -> Result:

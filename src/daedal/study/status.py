@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from daedal.study.analysis import Runs, outcomes
 from daedal.study.plan import Unsettled, choices, needed_runs
+from daedal.study.run import DONE, FAILED, KILLED
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.study.store import DONE, FAILED, KILLED
 
 _SUMMED = ("done", "failed", "killed", "solved", "left")
 

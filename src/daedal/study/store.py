@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
 import sqlite3
 import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,6 +19,9 @@ from daedal.bits import to_text
 from daedal.database import errors_explained, open_database, transaction
 from daedal.optimizer import Generation
 from daedal.result import Result
+from daedal.study.environment import environment
+from daedal.study.merging import TAKE_OVER, TAKE_RUNS
+from daedal.study.run import COLUMNS, DONE, Run
 from daedal.study.spec import Cell, Study
 
 _APPLICATION = 0x0DAEDA15
@@ -56,102 +55,6 @@ CREATE VIEW results AS
         daedal, numpy, numba, python, cpu, finished, runs.id AS run
     FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment;
 """
-
-DONE, FAILED, KILLED = "done", "failed", "killed"
-
-COLUMNS: dict[str, type] = {
-    "problem": str,
-    "algorithm": str,
-    "preset": str,
-    "popsize": int,
-    "seed": int,
-    "status": str,
-    "success": bool,
-    "best": float,
-    "optimum": float,
-    "evaluations_to_best": int,
-    "evaluations": int,
-    "unique_evaluations": int,
-    "generations": int,
-    "cpu_seconds_to_best": float,
-    "cpu_seconds": float,
-    "stop": str,
-    "error": str,
-    "x": str,
-    "settings": str,
-    "content": str,
-    "daedal": str,
-    "numpy": str,
-    "numba": str,
-    "python": str,
-    "cpu": str,
-    "finished": str,
-    "cell": str,
-}
-"""What is known of a run. Problem and algorithm are called as in the study; the preset is the algorithm's own name."""
-
-_OUTCOME = (
-    "seed, status, success, best, optimum, evaluations_to_best, evaluations, unique_evaluations, generations, "
-    "cpu_seconds_to_best, cpu_seconds, stop, error, x, finished"
-)
-_TAKE_RUNS = f"""INSERT OR IGNORE INTO runs (cell, environment, {_OUTCOME})
-    SELECT cells.id, environments.id, {_OUTCOME}
-    FROM other.runs AS their JOIN other.cells AS theirs ON theirs.id = their.cell
-        JOIN cells ON cells.key = theirs.key
-        JOIN other.environments AS made ON made.id = their.environment
-        JOIN environments USING (daedal, numpy, numba, python, cpu)"""
-_TAKE_OVER = (
-    "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, settings, content) "
-    "SELECT key, problem, algorithm, popsize, settings, content FROM other.cells",
-    "INSERT OR IGNORE INTO environments (daedal, numpy, numba, python, cpu) "
-    "SELECT daedal, numpy, numba, python, cpu FROM other.environments",
-    # What did not end well here gives way to what did there.
-    f"""DELETE FROM runs WHERE status <> '{DONE}' AND EXISTS (
-        SELECT 1 FROM other.runs AS their JOIN other.cells AS theirs ON theirs.id = their.cell
-            JOIN cells ON cells.key = theirs.key
-        WHERE cells.id = runs.cell AND their.seed = runs.seed AND their.status = '{DONE}')""",
-    _TAKE_RUNS,
-    """INSERT OR IGNORE INTO histories (run, history)
-    SELECT runs.id, their_history.history
-    FROM other.histories AS their_history JOIN other.runs AS their ON their.id = their_history.run
-        JOIN other.cells AS theirs ON theirs.id = their.cell JOIN cells ON cells.key = theirs.key
-        JOIN runs ON runs.cell = cells.id AND runs.seed = their.seed AND runs.status = their.status""",
-    # They count as run before those that are here.
-    """INSERT INTO studies (spec, used, confirm, full_grid)
-    SELECT spec, used - (SELECT max(used) FROM other.studies) + coalesce((SELECT min(used) FROM studies), 1) - 1,
-        confirm, full_grid
-    FROM other.studies WHERE true
-    ON CONFLICT (spec) DO UPDATE SET confirm = max(confirm, excluded.confirm),
-        full_grid = max(full_grid, excluded.full_grid)""",
-)
-
-
-@dataclass(kw_only=True, slots=True)  # not frozen, which takes twice as long: there may be 100,000
-class Run:
-    """What the analysis needs to know of a run.
-
-    Attributes
-    ----------
-    status
-        "done"; "failed": it raised, or ended its process; "killed": its process was killed from outside.
-    success
-        Whether it solved its problem; None where nobody can know, False for a run that did not end well.
-    evaluations, seconds
-        Until the best solution: evaluations, and CPU seconds.
-    cpu
-        The processor that it was made with, where somebody wrote it down.
-    """
-
-    seed: int
-    status: str
-    success: bool | None
-    best: float | None = None
-    optimum: float | None = None
-    evaluations: int | None = None
-    seconds: float | None = None
-    total_seconds: float | None = None
-    error: str | None = None
-    cpu: str | None = None
 
 
 class Store:
@@ -286,10 +189,10 @@ class Store:
             self._connection.execute("ATTACH ? AS other", (str(copy),))
             try:
                 with errors_explained(f"{self.path} or {other}", _WHAT), transaction(self._connection):
-                    counts = [self._connection.execute(statement).rowcount for statement in _TAKE_OVER]
+                    counts = [self._connection.execute(statement).rowcount for statement in TAKE_OVER]
             finally:
                 self._connection.execute("DETACH other")
-        return counts[_TAKE_OVER.index(_TAKE_RUNS)]
+        return counts[TAKE_OVER.index(TAKE_RUNS)]
 
     def runs(self) -> dict[str, dict[int, Run]]:
         """Give all runs, by the key of their cell and their seed."""
@@ -379,33 +282,6 @@ class Store:
         where = " AND ".join(f"{name} = ?" for name in values)
         row = self._connection.execute(f"SELECT id FROM environments WHERE {where}", tuple(values.values())).fetchone()
         return int(row[0])
-
-
-@cache
-def environment() -> dict[str, str]:
-    """Say what runs are made with: versions, and the processor.
-
-    Examples
-    --------
-    >>> sorted(environment())
-    ['cpu', 'daedal', 'numba', 'numpy', 'python']
-    """
-    return {
-        "daedal": version("daedal"),
-        "numpy": version("numpy"),
-        "numba": version("numba"),
-        "python": platform.python_version(),
-        "cpu": _cpu(),
-    }
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _success(result: Result) -> dict[str, Any]:

@@ -1,0 +1,149 @@
+"""What the commands of studies show: tables, the status, figures."""
+
+from __future__ import annotations
+
+import io
+from enum import StrEnum
+from itertools import chain, count, islice
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+from daedal.cli.words import file_name, new_folder, say, write_pieces
+from daedal.settings import unknown
+from daedal.study.analysis import Row, Runs
+from daedal.study.export import export as exported
+from daedal.study.figures import draw, find_matplotlib, save
+from daedal.study.published import published
+from daedal.study.spec import Study
+from daedal.study.statistics import Test
+from daedal.study.status import Status
+from daedal.study.tables import (
+    ROW_COLUMNS,
+    SIZE_COLUMNS,
+    flat_rows,
+    flat_sizes,
+    latex,
+    markdown,
+    rich_table,
+    sizes_markdown,
+    sizes_table,
+)
+from daedal.words import counted
+
+_ERRORS_SHOWN = 10
+_FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask
+
+
+class Form(StrEnum):
+    """How a table is written."""
+
+    RICH = "rich"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+    JSON = "json"
+
+
+class TestName(StrEnum):
+    """Which test decides about the stars."""
+
+    SIGNED_RANK = "signed-rank"
+    MANN_WHITNEY = "mann-whitney"
+
+
+def show_status(found: Status) -> None:
+    """Show how far a study is, cell by cell, and what has failed."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    grid = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("problem", "algorithm", "popsize", "done", "failed", "left", "solved"):
+        grid.add_column(name, justify="left" if name in ("problem", "algorithm") else "right")
+    for cell in found.cells:
+        counts = (cell.popsize, cell.done, cell.failed, cell.left, cell.solved)
+        grid.add_row(cell.problem, cell.algorithm, *("?" if one is None else f"{one:,}" for one in counts))
+    console.print(grid)
+    done, failed, left, killed = (found.total(name) for name in ("done", "failed", "left", "killed"))
+    ahead = f"at least {left:,} left" if left else "none left: the study is complete"
+    ended = f"{failed:,} failed" + (f", {killed:,} killed" if killed else "")
+    console.print(f"\n{counted(done, 'run')} done, {ended}, {ahead}", markup=False)
+    for error, times in islice(found.errors.items(), _ERRORS_SHOWN):
+        console.print(f"{counted(times, 'time')}: {error}", markup=False, soft_wrap=True)
+    others = len(found.errors) - _ERRORS_SHOWN
+    if others > 0:
+        console.print(f"and {others:,} other errors; --json has them all", markup=False)
+    if failed:
+        console.print("--retry-failed runs them again", markup=False)
+    if killed:
+        console.print("what was killed the same command runs again", markup=False)
+
+
+def show_sizes(study: Study, runs: Runs, form: Form, output: Path | None) -> None:
+    """Write a line for each population size, in a format."""
+    if form is Form.LATEX:
+        raise ValueError("expected --sizes with --format rich, markdown, csv or json, got --format latex")
+    if form is Form.RICH:
+        _write(sizes_table(study, runs), output)
+    elif form is Form.MARKDOWN:
+        _write(sizes_markdown(study, runs), output)
+    else:
+        write_pieces(exported(flat_sizes(study, runs), form.value, SIZE_COLUMNS), output)
+
+
+def test_named(name: TestName) -> Test:
+    """Give the test of a name."""
+    return "signed-rank" if name is TestName.SIGNED_RANK else "mann-whitney"
+
+
+def show_rows(rows: list[Row], form: Form, output: Path | None, *, test: Test, holm: bool) -> None:
+    """Write the table in a format, with the paper's numbers beside ours where it has them."""
+    for name in dict.fromkeys(row.problem.name for row in rows if not row.judged):
+        say(f"{name}: no optimum or target is known, so no run can have solved it; see daedal study table --sizes")
+    if form is Form.RICH:
+        _write(rich_table(rows, published=published(), test=test, correct=holm), output)
+    elif form is Form.MARKDOWN:
+        _write(markdown(rows, published=published(), test=test, correct=holm), output)
+    elif form is Form.LATEX:
+        _write(latex(rows, published=published(), test=test, correct=holm), output)
+    else:
+        write_pieces(exported(flat_rows(rows, published=published()), form.value, ROW_COLUMNS), output)
+
+
+def _write(what: RenderableType, output: Path | None) -> None:
+    """Write a table or a text for eyes."""
+    if isinstance(what, str):
+        write_pieces([what.encode()], output)
+    elif output is None:
+        Console(highlight=False).print(what)
+    else:
+        text = io.StringIO()
+        Console(file=text, width=_FILE_WIDTH, highlight=False, color_system=None).print(what)
+        write_pieces([text.getvalue().encode()], output)
+
+
+def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> None:
+    """Draw the figures of the problems that are named, or of all."""
+    known = [problem.name for problem in study.problems]
+    for name in names:
+        if name not in known:
+            raise ValueError(unknown("problem of the study", name, known))
+    prepare_figures(folder)
+    taken: set[str] = set()
+    for problem in study.problems:
+        file = _free_name(file_name(problem.name), taken)
+        taken.add(file.lower())
+        if not names or problem.name in names:
+            for path in save(draw(study, runs, problem), folder / file):
+                say(str(path))
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Give a name with a number where it is taken: two problems may stand for one file."""
+    numbered = chain([name], (f"{name}-{times}" for times in count(2)))
+    return next(one for one in numbered if one.lower() not in taken)
+
+
+def prepare_figures(folder: Path) -> None:
+    """Check that figures can be drawn, and written to a folder."""
+    find_matplotlib()
+    new_folder(folder)
