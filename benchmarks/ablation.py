@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from daedal.bits import Bits, Fitness
-from daedal.comparison import Job, run_jobs, summarise
-from daedal.presets import find_algorithm
+from daedal.limits import Limits
+from daedal.optimizers.presets import find_algorithm
 from daedal.problems import Problem, shuffled
-from daedal.registry import find_problem
+from daedal.problems.registry import find_problem
 from daedal.rng import Stream, stream
-from daedal.stopping import Limits
+from daedal.study.comparison import Job, run_jobs, summarise
+from daedal.types import Bits, Fitness
 
 PROBLEMS = ("trap:k=4,n=40", "trap:k=5,n=50", "hiff:n=64")
 VARIANTS: dict[str, dict[str, float | int | None]] = {

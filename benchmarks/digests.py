@@ -3,8 +3,8 @@
     python benchmarks/digests.py --write digests.json     # with the old version
     python benchmarks/digests.py --check digests.json     # with the new one
 
-The committed benchmarks/digests.json was written by the version before the house was rebuilt. Another processor may give
-other last digits (its vector units add in another order); there, write the file with the old version first:
+The committed benchmarks/digests.json was written by the version before the code was laid out anew. Another processor
+may give other last digits (its vector units add in another order); there, write the file with the old version first:
 
     git worktree add /tmp/old COMMIT
     PYTHONPATH=/tmp/old/src python benchmarks/digests.py --write /tmp/old.json

@@ -15,8 +15,8 @@ import numpy as np
 import daedal
 from bare import cpu_times, five_products, two_products
 from daedal.kernels import dae as kernels
+from daedal.kernels.threads import one_blas_thread
 from daedal.models import DAE
-from daedal.threads import one_blas_thread
 
 BATCH = 100
 EXPECTED = {20: 0.65, 34: 0.67, 64: 0.70, 128: 0.75, 512: 0.85}

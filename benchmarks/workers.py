@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation import Evaluator
-from daedal.executors import dask_executor
+from daedal.evaluation.evaluator import Evaluator
+from daedal.evaluation.executor_pool import dask_executor
 
 ROWS = 1000
 WANTED = {("workers", 0.02): 1.85, ("workers", 0.001): 1.5, ("Dask", 0.02): 1.7, ("Dask", 0.001): 1.5}

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 
 import daedal
+from daedal.cli.live_table import LiveTable
 from daedal.cli.solve import show
-from daedal.progress import LiveTable
 
 PICTURE = Path(__file__).with_suffix(".svg")
 COMMAND = "daedal solve trap:k=5,n=50 --seed 1"

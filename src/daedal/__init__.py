@@ -3,17 +3,17 @@
 from importlib.metadata import version
 
 from daedal import models, problems
-from daedal.bits import Bits, Fitness
-from daedal.calling import ObjectiveError
-from daedal.eda import EDA
-from daedal.external import Program
-from daedal.failures import Failure
+from daedal.evaluation.caller import ObjectiveError
+from daedal.evaluation.failures import Failure
+from daedal.limits import Limits, StopReason
+from daedal.objectives.program import Program
 from daedal.optimize import maximize, minimize, resume
-from daedal.optimizer import Best, Generation, Optimizer
-from daedal.presets import Algorithm, Rules, algorithms, register_algorithm
-from daedal.registry import ProblemKind, problem_kinds, register_problem
+from daedal.optimizers.base import Best, Generation, Optimizer
+from daedal.optimizers.eda import EDA
+from daedal.optimizers.presets import Algorithm, Rules, algorithms, register_algorithm
+from daedal.problems.registry import ProblemKind, problem_kinds, register_problem
 from daedal.result import Result
-from daedal.stopping import Limits, StopReason
+from daedal.types import Bits, Fitness
 
 __version__ = version("daedal")
 

@@ -6,20 +6,20 @@ import dataclasses
 import os
 from concurrent.futures import Executor
 
-from daedal.calling import Objective
-from daedal.checkpoint import EVERY, Keeper, load, taken
-from daedal.means import Means
+from daedal.evaluation.caller import Objective
+from daedal.evaluation.options import EvaluationOptions
+from daedal.limits import Limits
 from daedal.models.base import Model
-from daedal.presets import Algorithm, find_algorithm
+from daedal.objectives.bound import bind
+from daedal.optimizers.presets import Algorithm, find_algorithm
 from daedal.problems import Problem
-from daedal.recipe import Initial, Recipe
 from daedal.result import Result
-from daedal.resuming import recipe_again
 from daedal.rng import check_seed
-from daedal.running import Callback
-from daedal.settings import Setting
-from daedal.stopping import Limits
-from daedal.task import make_task
+from daedal.run.checkpoint import EVERY, Checkpointer, load, taken
+from daedal.run.config import Initial, Recipe
+from daedal.run.loop import Callback
+from daedal.run.resuming import recipe_again
+from daedal.settings.parameters import Setting
 
 
 def maximize(
@@ -128,7 +128,7 @@ def maximize(
             patience=patience,
             target=target,
         ),
-        means=Means(
+        means=EvaluationOptions(
             workers=workers,
             executor=executor,
             on_error=on_error,
@@ -141,7 +141,7 @@ def maximize(
         vectorized=vectorized,
         shuffle=shuffle,
         initial=initial,
-        keeper=None if checkpoint is None else Keeper(checkpoint, every),
+        keeper=None if checkpoint is None else Checkpointer(checkpoint, every),
         progress=progress,
         callback=callback,
     )
@@ -202,7 +202,7 @@ def minimize(
             patience=patience,
             target=target,
         ),
-        means=Means(
+        means=EvaluationOptions(
             workers=workers,
             executor=executor,
             on_error=on_error,
@@ -215,7 +215,7 @@ def minimize(
         vectorized=vectorized,
         shuffle=shuffle,
         initial=initial,
-        keeper=None if checkpoint is None else Keeper(checkpoint, every),
+        keeper=None if checkpoint is None else Checkpointer(checkpoint, every),
         progress=progress,
         callback=callback,
     )
@@ -230,18 +230,18 @@ def _start(
     popsize: int | None,
     seed: int,
     limits: Limits,
-    means: Means,
+    means: EvaluationOptions,
     vectorized: bool,
     shuffle: bool,
     initial: Initial | None,
-    keeper: Keeper | None,
+    keeper: Checkpointer | None,
     progress: bool,
     callback: Callback | None,
 ) -> Result:
     """Maximise sign * objective: make the optimizer, run it, report in the objective's own signs."""
     if callback is not None and not callable(callback):
         raise TypeError(f"expected a function as callback, got callback={callback!r}")
-    task = make_task(objective, n, seed=seed, popsize=popsize, vectorized=vectorized, shuffle=shuffle)
+    task = bind(objective, n, seed=seed, popsize=popsize, vectorized=vectorized, shuffle=shuffle)
     recipe = Recipe(
         task=task,
         sign=sign,
@@ -303,4 +303,4 @@ def resume(
     elif workers is not None:
         means = dataclasses.replace(means, workers=workers)
     recipe = dataclasses.replace(recipe, means=means)
-    return recipe.run(state, initial=None, keeper=Keeper(checkpoint, every), progress=progress, callback=callback)
+    return recipe.run(state, initial=None, keeper=Checkpointer(checkpoint, every), progress=progress, callback=callback)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from daedal.bits import Bits, to_text
-from daedal.failures import Failure
-from daedal.optimizer import Generation
-from daedal.settings import Setting
-from daedal.stopping import StopReason
+from daedal.evaluation.failures import Failure
+from daedal.limits import StopReason
+from daedal.optimizers.base import Generation
+from daedal.settings.parameters import Setting
+from daedal.types import Bits, to_text
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

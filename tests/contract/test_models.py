@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal.bits import Bits
 from daedal.models.base import Fitted, Model
-from daedal.presets import _ALGORITHMS, Algorithm, algorithms, register_algorithm
+from daedal.optimizers.presets import _ALGORITHMS, Algorithm, algorithms, register_algorithm
+from daedal.types import Bits
 
 
 def model_cases() -> dict[str, Model]:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal.bits import Bits, Fitness
-from daedal.presets import find_algorithm
-from daedal.stopping import StopReason
+from daedal.limits import StopReason
+from daedal.optimizers.presets import find_algorithm
+from daedal.types import Bits, Fitness
 
 ALGORITHMS = sorted(daedal.algorithms())
 BY_ITSELF = (StopReason.CONVERGED, StopReason.PATIENCE)

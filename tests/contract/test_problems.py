@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal.bits import Bits, Fitness, check_bits
 from daedal.problems import Problem, shuffled
-from daedal.registry import _PROBLEMS, ProblemKind, find_problem, problem_kinds, register_problem
+from daedal.problems.registry import _PROBLEMS, ProblemKind, find_problem, problem_kinds, register_problem
+from daedal.types import Bits, Fitness, check_bits
 
 
 def problem_cases() -> dict[str, str]:

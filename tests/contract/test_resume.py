@@ -18,19 +18,19 @@ import pytest
 from numpy.typing import NDArray
 
 import daedal
-from daedal.bits import Bits
-from daedal.calling import ObjectiveError
-from daedal.checkpoint import load
-from daedal.container import read_container, write_container
+from daedal.evaluation.caller import ObjectiveError
+from daedal.limits import Limits, StopReason
 from daedal.models import PBIL, UMDA
 from daedal.models.base import Fitted, Model
 from daedal.models.univariate import Marginals
-from daedal.presets import _ALGORITHMS, Algorithm, Rules, algorithms, register_algorithm
+from daedal.optimizers.presets import _ALGORITHMS, Algorithm, Rules, algorithms, register_algorithm
+from daedal.optimizers.replacement import REPLACEMENTS
+from daedal.optimizers.selection import SELECTIONS
 from daedal.problems import Trap
-from daedal.replacement import REPLACEMENTS
-from daedal.selection import SELECTIONS
-from daedal.state import State
-from daedal.stopping import Limits, StopReason
+from daedal.run.checkpoint import load
+from daedal.run.state import State
+from daedal.storage.checkpoint_file import read_container, write_container
+from daedal.types import Bits
 
 SMALL: dict[str, Any] = {"popsize": 24, "seed": 5, "max_generations": 6}
 

@@ -15,12 +15,12 @@ import pytest
 
 import daedal
 from daedal import Generation, Result, StopReason
-from daedal.cache import MemoryCache
-from daedal.eda import EDA, default_popsize
-from daedal.evaluation import Evaluator
+from daedal.evaluation.evaluator import Evaluator
+from daedal.evaluation.memory_cache import MemoryCache
+from daedal.optimizers.eda import EDA, default_popsize
+from daedal.optimizers.selection import SELECTIONS, tournament
 from daedal.problems import HIFF, NK, OneMax, Trap, shuffled
 from daedal.rng import Stream, stream
-from daedal.selection import SELECTIONS, tournament
 
 QUICK: dict[str, Any] = {"algorithm": "umda", "popsize": 40, "seed": 1}
 

@@ -16,9 +16,9 @@ import pytest
 
 import daedal
 from daedal import Generation, Result
-from daedal.bits import Bits, Fitness, to_text
-from daedal.cache_file import FileCache
+from daedal.evaluation.sqlite_cache import SQLiteCache
 from daedal.problems import HIFF, NK, Problem, write_nk
+from daedal.types import Bits, Fitness, to_text
 
 HIFF64: dict[str, Any] = {"algorithm": "dae", "popsize": 1000, "seed": 5, "max_generations": 30}
 QUICK: dict[str, Any] = {"algorithm": "umda", "popsize": 60, "seed": 1, "max_generations": 5}
@@ -135,7 +135,7 @@ def test_values_are_shared_between_seeds_though_each_has_its_own_order(minimise:
     assert carried_out <= 256  # each row once, in all runs together
     landscape = NK.random(8, 2, 1)
     rows = np.array([[number >> bit & 1 for bit in range(8)] for number in range(256)], dtype=np.uint8)
-    with FileCache(path, n=8, objective="nk:k=2,n=8,seed=1") as cache:
+    with SQLiteCache(path, n=8, objective="nk:k=2,n=8,seed=1") as cache:
         values, known = cache.find(rows)
     assert known.sum() == carried_out
     assert np.array_equal(values[known], landscape.evaluate(rows)[known])
@@ -257,7 +257,7 @@ def test_values_from_elsewhere_are_put_to_use(tmp_path: Path) -> None:
     """Whatever wrote them: a simulation of last year, in the order of the problem's own variables."""
     path = tmp_path / "scores.db"
     rows = np.array([[number >> bit & 1 for bit in range(8)] for number in range(256)], dtype=np.uint8)
-    with FileCache(path, n=8, objective="it", version="7") as cache:
+    with SQLiteCache(path, n=8, objective="it", version="7") as cache:
         cache.add(rows, 2.0 * rows[:, 0] + rows[:, 7])
 
     def never(x: np.ndarray) -> Any:

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal.bits import from_text, to_text
-from daedal.objectives import read_objective
+from daedal.objectives.spec import read_objective
 from daedal.problems import NK, Trap, read_nk, write_nk
+from daedal.types import from_text, to_text
 
 FIELDS = [
     "problem",

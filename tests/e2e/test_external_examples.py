@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal.external import Program
+from daedal.objectives.program import Program
 from daedal.problems import Trap
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "external"

@@ -23,9 +23,9 @@ import pytest
 
 import daedal
 from daedal import Generation, ObjectiveError, Program, Result
-from daedal.bits import to_text
-from daedal.cache_file import FileCache
 from daedal.cli import main
+from daedal.evaluation.sqlite_cache import SQLiteCache
+from daedal.types import to_text
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # another process need not find this file
 
@@ -213,7 +213,7 @@ def test_the_smallest_may_fail_too() -> None:
 def kept(path: Path, texts: list[str]) -> list[bool]:
     """Give which rows are in a cache; their values are right."""
     rows = np.array([[int(bit) for bit in text] for text in texts], dtype=np.uint8)
-    with FileCache(path, n=N, objective="it") as cache:
+    with SQLiteCache(path, n=N, objective="it") as cache:
         values, known = cache.find(rows)
     assert all(value == ones(row) for value, row, is_known in zip(values, rows, known, strict=True) if is_known)
     return known.tolist()

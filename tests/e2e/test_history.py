@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal.bits import Bits
 from daedal.cli import main
-from daedal.eda import EDA
-from daedal.stopping import StopReason
+from daedal.limits import StopReason
+from daedal.optimizers.eda import EDA
+from daedal.types import Bits
 
 ALGORITHMS = sorted(daedal.algorithms())
 RECORD = ["generation", "evaluations", "best", "mean", "cpu_seconds"]

@@ -59,7 +59,7 @@ def test_a_landscape_of_the_paper_is_taken_from_its_folder(here: Any, tmp_path: 
     with Store(tmp_path / "results.db") as store:
         (row,) = store.rows()
     assert row["optimum"] == pytest.approx(landscape.optimum)
-    assert row["best"] == pytest.approx(landscape.evaluate(daedal.bits.from_text(row["x"])[None])[0])
+    assert row["best"] == pytest.approx(landscape.evaluate(daedal.types.from_text(row["x"])[None])[0])
 
 
 def test_the_figures(here: Any, tmp_path: Path) -> None:

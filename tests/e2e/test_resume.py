@@ -24,10 +24,10 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal import here
-from daedal.checkpoint import load
 from daedal.cli import main
-from daedal.replacing import previous_path
+from daedal.evaluation import serial as here
+from daedal.run.checkpoint import load
+from daedal.storage.atomic import previous_path
 
 # Killed with SIGKILL, five times, at random moments
 

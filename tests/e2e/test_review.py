@@ -136,9 +136,9 @@ def test_kernels_are_loaded_before_the_clock_starts(monkeypatch: pytest.MonkeyPa
         return x.sum(axis=1)
 
     monkeypatch.setattr(UMDA, "prepare", lambda model: prepare("model"))
-    monkeypatch.setattr("daedal.cache.prepare", lambda: prepare("cache"))
+    monkeypatch.setattr("daedal.evaluation.memory_cache.prepare", lambda: prepare("cache"))
     clock = SimpleNamespace(monotonic=lambda: now, process_time=lambda: now)
-    monkeypatch.setattr("daedal.running.time", clock)
+    monkeypatch.setattr("daedal.run.loop.time", clock)
     result = daedal.maximize(objective, n=5, algorithm="umda", popsize=10, seed=1, max_generations=0)
     assert calls == ["model", "cache", "evaluate"]
     assert (result.seconds, result.cpu_seconds) == (1.0, 1.0)
@@ -148,8 +148,8 @@ def test_kernels_are_loaded_before_the_clock_starts(monkeypatch: pytest.MonkeyPa
 def test_preparing_compiles_all_that_a_run_needs(name: str) -> None:
     """In a new process nothing is left to load once the model is prepared: a run adds no machine code."""
     program = (
-        "import daedal; from daedal.presets import find_algorithm; from numba.core.dispatcher import Dispatcher; "
-        "import gc; from daedal import cache; "
+        "import gc; import daedal; from daedal.optimizers.presets import find_algorithm; "
+        "from numba.core.dispatcher import Dispatcher; from daedal.evaluation import memory_cache as cache; "
         "model = find_algorithm('" + name + "').model; model.prepare(); cache.prepare(); "
         "loaded = lambda: sum(len(d.signatures) for d in gc.get_objects() if isinstance(d, Dispatcher) "
         "and d.py_func.__module__.startswith('daedal.kernels') and 'landscapes' not in d.py_func.__module__ "

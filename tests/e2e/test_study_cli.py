@@ -21,10 +21,10 @@ import numpy as np
 import pytest
 
 import daedal
-from daedal.bits import to_text
 from daedal.study.analysis import analyse
 from daedal.study.spec import Study
 from daedal.study.store import Store
+from daedal.types import to_text
 
 COLUMNS = [
     *("problem", "algorithm", "preset", "popsize", "seed", "status", "success", "best", "optimum"),

@@ -15,11 +15,11 @@ from rich.table import Table
 import daedal
 from daedal.cli import options
 from daedal.cli.words import INTERRUPTED, finite, pairs
-from daedal.comparison import Job, Summary, run_jobs, summarise
-from daedal.objectives import read_objective
-from daedal.presets import find_algorithm
+from daedal.limits import Limits
+from daedal.objectives.spec import read_objective
+from daedal.optimizers.presets import find_algorithm
 from daedal.result import Result
-from daedal.stopping import Limits
+from daedal.study.comparison import Job, Summary, run_jobs, summarise
 
 
 def compare(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from daedal.presets import algorithms
-from daedal.registry import problem_kinds
-from daedal.settings import REQUIRED, Parameter
+from daedal.optimizers.presets import algorithms
+from daedal.problems.registry import problem_kinds
+from daedal.settings.parameters import REQUIRED, Parameter
 
 
 def list_all() -> None:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from daedal.bits import to_text
 from daedal.problems import NK
-from daedal.registry import find_problem
+from daedal.problems.registry import find_problem
+from daedal.types import to_text
 
 
 def optimum(

@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 import daedal
-from daedal.checkpoint import load, taken
 from daedal.cli import options
 from daedal.cli.solve import report_result, some_workers
-from daedal.objectives import read_objective, travelling
+from daedal.objectives.spec import read_objective, travelling
+from daedal.run.checkpoint import load, taken
 
 
 def resume(

@@ -16,15 +16,15 @@ import typer
 from rich.console import Console
 
 import daedal
-from daedal.bits import to_text
 from daedal.cli import options
 from daedal.cli.words import INTERRUPTED, finite, pairs, read_rows, say
-from daedal.executors import dask_executor
-from daedal.objectives import read_objective, spec_parts, travelling
-from daedal.optimizer import Generation
-from daedal.presets import find_algorithm
+from daedal.evaluation.executor_pool import dask_executor
+from daedal.limits import StopReason
+from daedal.objectives.spec import read_objective, spec_parts, travelling
+from daedal.optimizers.base import Generation
+from daedal.optimizers.presets import find_algorithm
 from daedal.result import Result
-from daedal.stopping import StopReason
+from daedal.types import to_text
 
 
 def solve(

@@ -10,8 +10,10 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from rich.table import Table
 
+from daedal.cli.study_tables import rich_table, sizes_table
 from daedal.cli.words import file_name, new_folder, say, write_pieces
-from daedal.settings import unknown
+from daedal.evaluation.words import counted
+from daedal.settings.parameters import unknown
 from daedal.study.analysis import Row, Runs
 from daedal.study.export import export as exported
 from daedal.study.figures import draw, find_matplotlib, save
@@ -26,11 +28,8 @@ from daedal.study.tables import (
     flat_sizes,
     latex,
     markdown,
-    rich_table,
     sizes_markdown,
-    sizes_table,
 )
-from daedal.words import counted
 
 _ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from daedal.bits import from_text
+from daedal.types import from_text
 
 INTERRUPTED = 130
 _LONGEST_NAME = 60  # of a file: a letter may take four of its 255 bytes

@@ -15,8 +15,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
 from daedal.kernels.tiles import OPTIONS
+from daedal.types import Bits
 
 UNIT = 2**30
 """Steps of a score in one bit."""

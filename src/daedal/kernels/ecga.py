@@ -10,9 +10,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
 from daedal.kernels.tiles import OPTIONS
 from daedal.kernels.tree import on_grid, pair_information
+from daedal.types import Bits
 
 NO_GAIN = -1.0
 """Stands for every gain that is known not to be positive without having been counted."""

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from daedal.bits import Bits, Fitness
+from daedal.types import Bits, Fitness
 
 
 @njit(cache=True)

@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from daedal.bits import Bits, Fitness
 from daedal.kernels.tiles import OPTIONS
+from daedal.types import Bits, Fitness
 
 
 @njit(**OPTIONS)

@@ -17,7 +17,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from daedal.bits import Bits, Fitness
+from daedal.types import Bits, Fitness
 
 Words = NDArray[np.uint64]
 """Packed rows, shape (rows, words), slots, or hashes."""

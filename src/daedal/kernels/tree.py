@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
 from daedal.kernels.tiles import OPTIONS
+from daedal.types import Bits
 
 GRID = 2.0**20
 """Steps in one bit, to which information is rounded: what is equal on paper is then equal here, whatever the order of

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
-from daedal.memory import check_fits
-from daedal.settings import check_types
+from daedal.settings.memory import check_fits
+from daedal.settings.parameters import check_types
+from daedal.types import Bits
 
 _BYTES_A_PAIR = 24  # counts and weights
 

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
-from daedal.compilation import announce
 from daedal.kernels import bayesnet as kernels
+from daedal.kernels.compilation import announce
 from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
-from daedal.models.checks import check_at_least, check_between
 from daedal.rng import words32
+from daedal.settings.checks import check_at_least, check_between
+from daedal.types import Bits
 
 
 @dataclass(frozen=True, kw_only=True)

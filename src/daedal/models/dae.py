@@ -9,17 +9,17 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
-from daedal.compilation import announce
 from daedal.kernels import dae as kernels
+from daedal.kernels.compilation import announce
 from daedal.kernels.products import padded
+from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
-from daedal.memory import check_fits
 from daedal.models.base import Fitted, Model, check_parents
-from daedal.models.checks import check_at_least, check_between, check_converged
 from daedal.models.convergence import TrainingErrors
 from daedal.rng import words16, words32
-from daedal.threads import one_blas_thread
+from daedal.settings.checks import check_at_least, check_between, check_converged
+from daedal.settings.memory import check_fits
+from daedal.types import Bits
 
 _WEIGHT_COPIES = 6  # encoder, decoder, gradients, scratch, and the best so far
 _SAMPLED_AT_A_TIME = 512

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
-from daedal.compilation import announce
 from daedal.kernels import ecga as kernel
+from daedal.kernels.compilation import announce
 from daedal.kernels.tree import count_logs
 from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
-from daedal.models.checks import check_at_least
 from daedal.models.tree import pair_counts
+from daedal.settings.checks import check_at_least
+from daedal.types import Bits
 
 
 @dataclass(frozen=True, kw_only=True)

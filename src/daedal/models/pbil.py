@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
 from daedal.models.base import Fitted, Model, check_parents
-from daedal.models.checks import check_at_least, check_between
 from daedal.models.univariate import Marginals
+from daedal.settings.checks import check_at_least, check_between
+from daedal.types import Bits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
-from daedal.compilation import announce
 from daedal.kernels import tree as kernel
+from daedal.kernels.compilation import announce
+from daedal.kernels.threads import one_blas_thread
 from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
-from daedal.models.checks import check_between
 from daedal.rng import words32
-from daedal.threads import one_blas_thread
+from daedal.settings.checks import check_between
+from daedal.types import Bits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.bits import Bits
 from daedal.models.base import Fitted, Model, check_parents
 from daedal.models.univariate import Marginals
+from daedal.types import Bits
 
 
 @dataclass(frozen=True, kw_only=True)

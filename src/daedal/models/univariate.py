@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
 from daedal.models.base import Fitted
+from daedal.types import Bits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from daedal.bits import Bits, Fitness
+from daedal.types import Bits, Fitness
 
 
 @runtime_checkable

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits
 from daedal.kernels.elimination import add_factor, keep_better
-from daedal.memory import readable_bytes
+from daedal.settings.memory import readable_bytes
+from daedal.types import Bits
 
 MEMORY_LIMIT = 4 * 2**30
 """Bytes that `maximise` may take unless told otherwise."""

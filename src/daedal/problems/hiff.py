@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.bits import Bits, Fitness, check_bits
 from daedal.kernels import landscapes
-from daedal.problems.sizes import check_whole
+from daedal.settings.sizes import check_whole
+from daedal.types import Bits, Fitness, check_bits
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class HIFF:
 
     Examples
     --------
-    >>> from daedal.bits import from_text
+    >>> from daedal.types import from_text
     >>> HIFF(n=4).evaluate(from_text("1101")[None])
     array([6.])
     """

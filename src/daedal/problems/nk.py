@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits, Fitness, check_bits
 from daedal.kernels import landscapes
 from daedal.problems import elimination
-from daedal.problems.sizes import check_whole
+from daedal.settings.sizes import check_whole
+from daedal.types import Bits, Fitness, check_bits
 
 EXACT_MEMORY = 2**30
 """Bytes of tables up to which the optimum is computed when asked for: at most some ten seconds of work."""

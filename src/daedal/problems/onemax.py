@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.bits import Bits, Fitness, check_bits
 from daedal.kernels import landscapes
-from daedal.problems.sizes import check_whole
+from daedal.settings.sizes import check_whole
+from daedal.types import Bits, Fitness, check_bits
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class OneMax:
 
     Examples
     --------
-    >>> from daedal.bits import from_text
+    >>> from daedal.types import from_text
     >>> OneMax(n=4).evaluate(from_text("1011")[None])
     array([3.])
     """

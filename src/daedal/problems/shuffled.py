@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.bits import Bits, Fitness, check_bits
 from daedal.problems.base import Problem
+from daedal.types import Bits, Fitness, check_bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Shuffled:
     Examples
     --------
     >>> import numpy as np
-    >>> from daedal.bits import from_text
+    >>> from daedal.types import from_text
     >>> from daedal.problems import Trap
     >>> mixed = Shuffled(Trap(k=2, n=4), np.array([0, 2, 1, 3]))
     >>> mixed.evaluate(from_text("1010")[None])

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from daedal.settings import unknown
+from daedal.settings.parameters import unknown
 
 FORMATS = ("csv", "json", "parquet")
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from daedal.objectives import identity
+from daedal.objectives.spec import identity
 from daedal.problems import read_nk
-from daedal.settings import unknown
+from daedal.settings.parameters import unknown
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
 
 QUICK_PROBLEMS = (

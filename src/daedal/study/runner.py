@@ -16,21 +16,21 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Protocol
 
-from daedal import cache
-from daedal.comparison import Job
-from daedal.eda import check_count
-from daedal.executors import ExecutorCrew
-from daedal.objectives import travelling
+from daedal.evaluation import memory_cache as cache
+from daedal.evaluation.executor_pool import ExecutorPool
+from daedal.evaluation.pickling import pack, unpack
+from daedal.evaluation.process_pool import Event, Message, ProcessPool
+from daedal.evaluation.words import signal_name
+from daedal.limits import StopReason
+from daedal.objectives.spec import travelling
+from daedal.optimizers.eda import check_count
 from daedal.result import Result
-from daedal.sending import pack, unpack
-from daedal.stopping import StopReason
+from daedal.study.comparison import Job
 from daedal.study.environment import environment
 from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.spec import Cell, Study
 from daedal.study.status import needed
 from daedal.study.store import Store
-from daedal.words import signal_name
-from daedal.workers import Event, News, Workers
 
 MOST_CONFIRMED = 100_000
 """More runs than anybody will make to confirm a choice."""
@@ -164,14 +164,14 @@ def _prepare(study: Study) -> None:
         algorithm.algorithm.model.prepare()
 
 
-def _crew(study: Study, order: Order, executor: Executor | None) -> Workers | ExecutorCrew:
+def _crew(study: Study, order: Order, executor: Executor | None) -> ProcessPool | ExecutorPool:
     """Find whoever makes the runs; never more processes than there can be runs."""
     if executor is not None:
-        return ExecutorCrew(executor, _run)
-    return Workers(min(order.workers, len(study.cells()) * (study.runs + (order.confirm or 0))), _run)
+        return ExecutorPool(executor, _run)
+    return ProcessPool(min(order.workers, len(study.cells()) * (study.runs + (order.confirm or 0))), _run)
 
 
-def _work_through(schedule: _Schedule, crew: Workers | ExecutorCrew, watcher: Watcher | None) -> None:
+def _work_through(schedule: _Schedule, crew: ProcessPool | ExecutorPool, watcher: Watcher | None) -> None:
     under_way: dict[int, tuple[Cell, int]] = {}
     began: dict[int, float] = {}
     tickets = count()
@@ -190,9 +190,9 @@ def _work_through(schedule: _Schedule, crew: Workers | ExecutorCrew, watcher: Wa
             watcher.update(schedule.progress)
 
 
-def _is_elsewhere(crew: Workers | ExecutorCrew) -> bool:
+def _is_elsewhere(crew: ProcessPool | ExecutorPool) -> bool:
     """Whether its workers may be on machines that do not have the files of a study: those of Dask."""
-    return isinstance(crew, ExecutorCrew) and hasattr(crew.executor, "_client")
+    return isinstance(crew, ExecutorPool) and hasattr(crew.executor, "_client")
 
 
 def travelled(job: Job) -> bytes:
@@ -260,7 +260,7 @@ class _Schedule:
         _, seed, _, cell = heapq.heappop(self._heap)
         return cell, seed
 
-    def take_down(self, cell: Cell, seed: int, news: News) -> None:
+    def take_down(self, cell: Cell, seed: int, news: Message) -> None:
         """Write down what became of a run, and plan what follows from it."""
         status, outcome = _judged(news, self._killed.get((cell.key, seed), ""))
         cell.problem.check_unchanged()
@@ -288,7 +288,7 @@ class _Schedule:
                 heapq.heappush(self._heap, (algorithm.popsizes.index(popsize), seed, index, cell))
 
 
-def _judged(news: News, before: str) -> tuple[str, Result | str]:
+def _judged(news: Message, before: str) -> tuple[str, Result | str]:
     """Say what became of a run, which may have been killed before.
 
     Who is killed from outside again and again may be so for a reason of its own, such as too much memory.

@@ -13,16 +13,16 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from daedal.calling import Objective
-from daedal.comparison import Job
-from daedal.eda import check_count
-from daedal.external import Program
-from daedal.objectives import FileFunction, identity, located, read_objective, spec_parts, without_folder
-from daedal.presets import Algorithm, find_algorithm
-from daedal.registry import find_problem
+from daedal.evaluation.caller import Objective
+from daedal.limits import Limits
+from daedal.objectives.program import Program
+from daedal.objectives.spec import FileFunction, identity, located, read_objective, spec_parts, without_folder
+from daedal.optimizers.eda import check_count
+from daedal.optimizers.presets import Algorithm, find_algorithm
+from daedal.problems.registry import find_problem
 from daedal.rng import check_seed
-from daedal.settings import unknown
-from daedal.stopping import Limits
+from daedal.settings.parameters import unknown
+from daedal.study.comparison import Job
 
 POPSIZES = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000)
 """The paper's population sizes."""

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from daedal.settings import unknown
+from daedal.settings.parameters import unknown
 
 Test: TypeAlias = Literal["signed-rank", "mann-whitney"]
 """A two-sided test: Wilcoxon's of pairs, as in the paper, or Mann and Whitney's of two samples without pairs."""

@@ -15,14 +15,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from daedal.bits import to_text
-from daedal.database import errors_explained, open_database, transaction
-from daedal.optimizer import Generation
+from daedal.optimizers.base import Generation
 from daedal.result import Result
+from daedal.storage.sqlite import errors_explained, open_database, transaction
 from daedal.study.environment import environment
 from daedal.study.merging import TAKE_OVER, TAKE_RUNS
 from daedal.study.run import COLUMNS, DONE, Run
 from daedal.study.spec import Cell, Study
+from daedal.types import to_text
 
 _APPLICATION = 0x0DAEDA15
 _VERSION = 1

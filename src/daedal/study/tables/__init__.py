@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from daedal.study.tables.content import problem_title
 from daedal.study.tables.flat import ROW_COLUMNS, SIZE_COLUMNS, flat_rows, flat_sizes
-from daedal.study.tables.latex_form import latex, latex_document
-from daedal.study.tables.markdown_form import markdown, sizes_markdown
-from daedal.study.tables.terminal import rich_table, sizes_table
+from daedal.study.tables.latex import latex, latex_document
+from daedal.study.tables.markdown import markdown, sizes_markdown
 
 __all__ = [
     "ROW_COLUMNS",
@@ -17,7 +16,5 @@ __all__ = [
     "latex_document",
     "markdown",
     "problem_title",
-    "rich_table",
     "sizes_markdown",
-    "sizes_table",
 ]

@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from daedal.objectives import without_folder
+from daedal.evaluation.words import counted
+from daedal.objectives.spec import without_folder
 from daedal.study.analysis import Effort, Measure, Row, Runs, efforts, outcomes
 from daedal.study.plan import LEVELS, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.spec import Study, StudyProblem
 from daedal.study.statistics import LEVEL, Test, can_be_significant
-from daedal.words import counted
 
 NONE = "\N{EN DASH}"
 OPEN = "…"
@@ -36,6 +36,9 @@ class Cell:
 
 
 EMPTY = Cell()
+
+LEFT = ("Problem", "Algorithm")
+"""Titles of the columns of names, which are not lined up as numbers are."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from daedal.objectives import without_folder
+from daedal.objectives.spec import without_folder
 from daedal.study.analysis import Effort, Row, Runs, efforts, outcomes
 from daedal.study.plan import LEVELS, Choice, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs

@@ -1,0 +1,134 @@
+"""A study as it goes, on standard error."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from itertools import groupby
+from types import TracebackType
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from daedal.cli.stderr_capture import overheard
+from daedal.cli.study_tables import rich_table
+from daedal.evaluation.words import counted
+from daedal.study.analysis import Row, analyse
+from daedal.study.plan import Unsettled
+from daedal.study.runner import Progress
+
+_SECONDS_BETWEEN_TABLES = 1.0
+_SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
+_LINES_ABOVE = 5  # of the display that are not the table
+_SECONDS_OF_A_PAGE = 5.0
+
+
+class StudyDisplay:
+    """Runs done, left and failed, the time that is left, and the table so far.
+
+    Parameters
+    ----------
+    console
+        Where to write; None: standard error.
+    """
+
+    def __init__(self, *, console: Console | None = None) -> None:
+        self._around = ExitStack()
+        self.console = Console(stderr=True, highlight=False) if console is None else console
+        self._moves = self.console.is_terminal and not self.console.is_dumb_terminal
+        if console is None and self._moves:
+            self.console = self._around.enter_context(overheard())
+        self._live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
+        self._started = time.monotonic()
+        self._last = 0.0
+
+    def __enter__(self) -> StudyDisplay:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._live.stop()
+        self._around.close()
+
+    def update(self, progress: Progress) -> None:
+        """Show how far a study is, now and then."""
+        now = time.monotonic()
+        pause = _SECONDS_BETWEEN_TABLES if self._moves else _SECONDS_BETWEEN_LINES
+        if now - self._last < pause:
+            return
+        self._last = now
+        if not self._moves:
+            self.console.print(self.line(progress), markup=False, soft_wrap=True)
+            return
+        if not self._live.is_started:
+            self._live.start()
+        self._live.update(self.picture(progress), refresh=True)
+
+    def line(self, progress: Progress) -> str:
+        """Say in one line how far a study is."""
+        ahead = sum(progress.ahead.values())
+        words = [
+            f"{counted(progress.found + progress.done, 'run')} done",
+            f"at least {ahead:,} left" if ahead else "none left",
+        ]
+        if progress.failed:
+            words.append(f"{progress.failed:,} failed")
+        words.append(f"{_time(time.monotonic() - self._started)} so far")
+        left = progress.seconds_left()
+        if ahead and left is not None:
+            words.append(f"about {_time(left)} for these")
+        return ", ".join(words)
+
+    def picture(self, progress: Progress) -> Group:
+        """Give the whole display: how far it is, and the table so far, problem by problem in turn if it is long."""
+        rows = analyse(progress.study, progress.runs)
+        total, completed = _answers(rows)
+        if progress.order.full_grid:
+            completed = progress.found + progress.done
+            total = completed + sum(progress.ahead.values())
+        bar = Table.grid(padding=(0, 2))
+        bar.add_row(ProgressBar(total=max(total, 1), completed=completed, width=30), Text(self.line(progress)))
+        return Group(bar, Text(), *self._page(rows))
+
+    def _page(self, rows: list[Row]) -> list[RenderableType]:
+        """Give the table, or as many of its problems as there is room for, with another one first every few seconds."""
+        table = rich_table(rows, width=self.console.width, legend=False)
+        room = max(self.console.size.height - _LINES_ABOVE, 4)
+        if self._height(table) <= room:
+            return [table]
+        problems = [list(of_problem) for _, of_problem in groupby(rows, key=lambda row: row.problem)]
+        first = int((time.monotonic() - self._started) / _SECONDS_OF_A_PAGE) % len(problems)
+        turned = problems[first:] + problems[:first]
+        shown = 1
+        while shown < len(turned) and self._height(self._table(turned[: shown + 1])) <= room:
+            shown += 1
+        note = f"{_numbered(first, shown, len(problems))} of {len(problems)} problems; the others follow in turn"
+        return [self._table(turned[:shown]), Text(note, style="dim")]
+
+    def _table(self, problems: list[list[Row]]) -> RenderableType:
+        return rich_table([row for rows in problems for row in rows], width=self.console.width, legend=False)
+
+    def _height(self, table: RenderableType) -> int:
+        return len(self.console.render_lines(table, pad=False))
+
+
+def _numbered(first: int, shown: int, count: int) -> str:
+    """Name the problems that are shown by their numbers, from 1 on."""
+    last = (first + shown - 1) % count
+    return f"{first + 1}" if shown == 1 else f"{first + 1} to {last + 1}"
+
+
+def _answers(rows: list[Row]) -> tuple[int, int]:
+    """Count what the table is to say, and what of it is known."""
+    choices = [entry.choice for row in rows for entry in row.entries.values()]
+    return len(choices), sum(choice is not Unsettled.OPEN for choice in choices)
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

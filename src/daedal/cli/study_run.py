@@ -1,0 +1,85 @@
+"""Runs a study for the command line, and says how it went."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+from daedal.cli.study_display import StudyDisplay
+from daedal.cli.study_output import Form, show_rows
+from daedal.cli.words import INTERRUPTED, say
+from daedal.evaluation.executor_pool import dask_executor
+from daedal.evaluation.signals import ended_properly
+from daedal.evaluation.words import counted
+from daedal.study.analysis import analyse
+from daedal.study.runner import MOST_CONFIRMED, Order, Progress, run_study
+from daedal.study.spec import Study
+from daedal.study.statistics import Test
+from daedal.study.store import Store
+
+
+def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int | None, retry_failed: bool) -> Order:
+    """Check what was asked for on the command line."""
+    if workers is not None and workers < 1:
+        raise ValueError(f"expected --workers of at least 1, got --workers {workers}")
+    if confirm is not None and not 0 <= confirm <= MOST_CONFIRMED:
+        raise ValueError(f"expected --confirm of 0 to {MOST_CONFIRMED:,}, got --confirm {confirm}")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Order(
+        workers=cores if workers is None else workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed
+    )
+
+
+def run_and_show(
+    study: Study,
+    path: Path,
+    order: Order,
+    *,
+    dask: str | None = None,
+    form: Form = Form.RICH,
+    test: Test = "signed-rank",
+    holm: bool = False,
+) -> None:
+    """Run a study, then show its table; after Ctrl-C the table so far."""
+    with Store(path) as store:
+        finished = run_with_display(study, store, order, dask=dask)
+        _, confirm, _ = store.study()  # an earlier order may have asked for it
+        rows = analyse(study, store.runs(), test=test, correct=holm, confirm=confirm)
+    show_rows(rows, form, None, test=test, holm=holm)
+    failed = sum(row.failed for row in rows)
+    if failed:
+        have = "has" if failed == 1 else "have"
+        told = f"daedal study status --store {shlex.quote(str(path))} says why"
+        say(f"{counted(failed, 'run')} of this study {have} failed: {told}")
+    if not finished:
+        sys.exit(INTERRUPTED)
+
+
+def run_with_display(study: Study, store: Store, order: Order, *, dask: str | None = None) -> bool:
+    """Run a study; whether it came to its end, or Ctrl-C ended it."""
+    try:
+        with (
+            ended_properly(),
+            nullcontext() if dask is None else dask_executor(dask) as executor,
+            StudyDisplay() as display,
+        ):
+            progress = run_study(study, store, order, display, executor=executor)
+    except KeyboardInterrupt:
+        say("interrupted: every run that had ended is in the store, and the same command goes on from there")
+        return False
+    say(_closing(progress, store.path))
+    if order.confirm is None and progress.order.confirm:
+        say(f"--confirm {progress.order.confirm} holds, as before; --confirm 0 ends it")
+    if order.full_grid is None and progress.order.full_grid:
+        say("--full-grid holds, as before; --no-full-grid ends it")
+    return True
+
+
+def _closing(progress: Progress, path: Path) -> str:
+    made = f"{counted(progress.done, 'run')} made" if progress.done else "nothing was left to run"
+    failed = f", {progress.failed:,} of them failed" if progress.failed else ""
+    killed = f", {progress.killed:,} killed, to be run again by the same command" if progress.killed else ""
+    return f"{made}{failed}{killed}; {progress.found:,} of this study were in {path} before"

@@ -1,0 +1,1 @@
+"""Evaluates rows: counted, checked, cached, spread over workers."""

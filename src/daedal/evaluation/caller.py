@@ -1,0 +1,175 @@
+"""How an objective is called: with a batch or row by row, and what counts as an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.evaluation.words import named
+from daedal.types import Bits, Fitness, as_numbers, to_text
+
+Objective: TypeAlias = Callable[[NDArray[Any]], Any]
+"""A function of rows of 0/1, shape (rows, n), that gives one number a row; or of one row, that gives one number."""
+
+
+class ObjectiveError(ValueError):
+    """The objective raised, or gave something that is not one number a row."""
+
+
+class ObjectiveMisuse(ObjectiveError):  # noqa: N818  a kind of ObjectiveError
+    """The objective is not a function of rows that gives one number a row: no policy for failures helps with that."""
+
+
+@dataclass
+class Answers:
+    """What came back for some rows.
+
+    Attributes
+    ----------
+    values
+        As the objective gave them, shape (rows,); nan where it failed.
+    errors
+        Why, by row.
+    causes
+        The exceptions themselves, by row, where they were raised in this process.
+    """
+
+    values: Fitness
+    errors: dict[int, str] = field(default_factory=dict)
+    causes: dict[int, BaseException] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Calls an objective, and judges what it gives.
+
+    Parameters
+    ----------
+    objective
+        The function.
+    vectorized
+        Whether it takes a batch, shape (rows, n), or one row, shape (n,), at a time.
+    sign
+        1 where larger is better, -1 where smaller is.
+    dtype
+        Of the rows that the objective gets. A user's function gets int64, so that `2 * x - 1` or `x[:, 0] - x[:, 1]`
+        mean what they say; in uint8, 0 - 1 would be 255.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Caller(lambda x: x.sum(axis=1)).answers(np.array([[1, 0], [1, 1]], dtype=np.uint8)).values
+    array([1., 2.])
+    """
+
+    objective: Objective
+    vectorized: bool = True
+    sign: int = 1
+    dtype: type[np.integer[Any]] = np.int64
+
+    def answers(self, x: Bits, *, first_failure_only: bool = False) -> Answers:
+        """Give the answers for the rows of x, shape (rows, n).
+
+        A batch that fails is tried row by row, to find out which rows are to blame.
+
+        Raises
+        ------
+        ObjectiveMisuse
+            The objective gives something that is not one number a row.
+        """
+        if not self.vectorized or len(x) == 1:
+            return self.one_by_one(x, first_failure_only=first_failure_only)
+        try:
+            return self._judged(self._batch(x), x)
+        except ObjectiveMisuse:
+            raise
+        except ObjectiveError as error:
+            answers = self.one_by_one(x, first_failure_only=first_failure_only)
+            if first_failure_only and not answers.errors:
+                raise error  # it is the batch, then
+            return answers
+
+    def one_by_one(self, x: Bits, *, first_failure_only: bool = False) -> Answers:
+        """Give the answers for the rows of x, each with a call of its own."""
+        answers = Answers(np.full(len(x), np.nan))
+        for index in range(len(x)):
+            self.one(x, index, answers)
+            if answers.errors and first_failure_only:
+                break
+        return answers
+
+    def one(self, x: Bits, index: int, answers: Answers) -> None:
+        """Call the objective with one row of x, and note what comes."""
+        row = x[index : index + 1]
+        try:
+            judged = self._judged(self._batch(row) if self.vectorized else self._single(row[0]), row)
+        except ObjectiveMisuse:
+            raise
+        except ObjectiveError as error:
+            answers.errors[index] = str(error)
+            answers.causes[index] = error.__cause__ or error
+            return
+        answers.values[index] = judged.values[0]
+        if judged.errors:
+            answers.errors[index] = judged.errors[0]
+
+    def _batch(self, x: Bits) -> Fitness:
+        rows = x.astype(self.dtype)  # a copy: whatever the objective does to it stays there
+        try:
+            returned = self.objective(rows)
+        except ObjectiveError:
+            raise
+        except (Exception, SystemExit) as error:
+            where = f"the row {to_text(x[0])}" if len(x) == 1 else f"a batch of shape {rows.shape}"
+            raise ObjectiveError(
+                f"the objective raised {named(error)} for {where}; it is called with an array of 0/1 rows, here of "
+                f"shape {rows.shape} (for a function of one row, say vectorized=False, or --by-row)"
+            ) from error
+        values = _numbers(returned)
+        if values.shape != (len(rows),):
+            raise ObjectiveMisuse(
+                f"expected one number a row, shape ({len(rows)},), from the objective, got shape={values.shape}; "
+                "sum over axis=1, or say vectorized=False (--by-row) for a function of one row"
+            )
+        return values
+
+    def _single(self, row: Bits) -> Fitness:
+        try:
+            returned = self.objective(row.astype(self.dtype))
+        except ObjectiveError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise ObjectiveError(f"the objective raised {named(error)} for the row {to_text(row)}") from error
+        value = _numbers(returned)
+        if value.shape not in ((), (1,)):
+            raise ObjectiveMisuse(f"expected one number for a row from the objective, got shape={value.shape}")
+        return value.reshape(1)
+
+    def _judged(self, values: Fitness, x: Bits) -> Answers:
+        """Find nan, and infinity on the good side: nothing could ever be better."""
+        bad = np.flatnonzero(np.isnan(values) | (values == self.sign * np.inf))
+        if not len(bad):
+            return Answers(values)
+        infeasible = "-inf" if self.sign > 0 else "inf"
+        errors = {
+            int(index): f"expected finite numbers from the objective, got {values[index]:g} for the row "
+            f"{to_text(x[index])}; use {infeasible} for what is infeasible"
+            for index in bad
+        }
+        values = values.copy()
+        values[bad] = np.nan
+        return Answers(values, errors)
+
+
+def _numbers(returned: object) -> Fitness:
+    """Turn what an objective returned into an array of float64."""
+    if returned is None:
+        raise ObjectiveMisuse("expected numbers from the objective, got None; does it return its result?")
+    try:
+        return as_numbers(returned, source="from the objective")
+    except ValueError as error:
+        raise ObjectiveMisuse(str(error)) from error

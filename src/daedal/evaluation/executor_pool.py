@@ -1,0 +1,165 @@
+"""Work for an executor of somebody else: concurrent.futures, Dask, or anything that has their `submit`."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from functools import lru_cache
+from types import TracebackType
+from typing import Any
+
+from daedal.evaluation.pickling import pack, unpack
+from daedal.evaluation.process_pool import Event, Message
+from daedal.evaluation.words import named
+
+_DEATHS = ("KilledWorker", "BrokenProcessPool", "BrokenExecutor")
+
+
+class ExecutorPool:
+    """The slots of an executor, to be used as `ProcessPool` is.
+
+    The executor itself stays its owner's: closing the crew takes back what waits, and no more.
+
+    Parameters
+    ----------
+    executor
+        Where the work is done.
+    function
+        What is done with what is sent.
+    slots
+        How many things to have under way; None: as many as the executor has workers, or this machine cores.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     crew = ExecutorPool(executor, abs)
+    ...     crew.start("a", -3)
+    ...     [news.value for news in crew.wait()]
+    [3]
+    """
+
+    def __init__(self, executor: Executor, function: Callable[[Any], Any], *, slots: int | None = None) -> None:
+        self.executor = executor
+        self.size = _slots(executor) if slots is None else slots
+        self._function: Any = function
+        self._options: dict[str, bool] = {}
+        if not isinstance(executor, ThreadPoolExecutor):  # threads of this process need nothing sent
+            self._function = pack(function, "the objective")
+        client = getattr(executor, "_client", None)
+        if client is not None:
+            # To Dask it goes once, not with every chunk; as a task, because what is scattered is lost with its workers.
+            self._function = client.submit(bytes, self._function, pure=False)
+            self._options = {"pure": False}  # the same rows again are to be evaluated again
+        self._tickets: dict[Future[Any], Hashable] = {}
+
+    def __enter__(self) -> ExecutorPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def idle(self) -> int:
+        """How many slots have nothing to do."""
+        return self.size - len(self._tickets)
+
+    def start(self, ticket: Hashable, payload: object) -> None:
+        """Give the executor something to do; the ticket comes back with the news of it."""
+        try:
+            future = self.executor.submit(_apply, self._function, payload, **self._options)
+        except BrokenExecutor as error:
+            raise ValueError(f"the executor is broken ({named(error)}); give a new one") from error
+        self._tickets[future] = ticket
+
+    def wait(self, timeout: float | None = None) -> list[Message]:
+        """Wait for news, or until the timeout."""
+        done, _ = wait(self._tickets, timeout=timeout, return_when=FIRST_COMPLETED)
+        return [self._news(future) for future in done]
+
+    def _news(self, future: Future[Any]) -> Message:
+        ticket = self._tickets.pop(future)
+        try:
+            return Message(ticket, Event.DONE, future.result())
+        except CancelledError as error:
+            return Message(ticket, Event.DIED, named(error))
+        except Exception as error:  # noqa: BLE001  whatever it is, the caller decides
+            death = isinstance(error, BrokenExecutor) or type(error).__name__ in _DEATHS
+            return Message(ticket, Event.DIED if death else Event.RAISED, named(error))
+
+    def stop(self, ticket: Hashable) -> None:
+        """Forget a ticket; what somebody else's worker does, nobody here can end."""
+        for future in [future for future, known in self._tickets.items() if known == ticket]:
+            future.cancel()
+            del self._tickets[future]
+
+    def close(self) -> None:
+        """Take back what waits."""
+        for future in self._tickets:
+            future.cancel()
+        self._tickets = {}
+
+
+def _apply(function: bytes | Callable[[Any], Any], payload: object) -> Any:
+    """Do the work, wherever this is."""
+    return (_unpacked(function) if isinstance(function, bytes) else function)(payload)
+
+
+@lru_cache(maxsize=4)
+def _unpacked(packed: bytes) -> Callable[[Any], Any]:
+    function: Callable[[Any], Any] = unpack(packed)
+    return function
+
+
+def _slots(executor: Executor) -> int:
+    client = getattr(executor, "_client", None)
+    if client is not None:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise ValueError("the Dask scheduler has no workers yet; start some with: dask worker ADDRESS")
+        return int(2 * threads)  # one under way and one that waits beside it, on each
+    return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[Executor]:
+    """Connect to Dask: "tcp://host:8786" is a scheduler that runs, "local:4" starts four processes here."""
+    try:
+        distributed = importlib.import_module("distributed")
+    except ImportError as error:
+        raise ValueError('Dask needs its own package: pip install "daedal[dask]"') from error
+    kind, _, rest = address.partition(":")
+    if kind == "local":
+        if not rest.isdigit() or int(rest) < 1:
+            raise ValueError(f"expected --dask local:N with a number of processes, as in local:4, got {address!r}")
+        settings = {
+            "n_workers": int(rest),
+            "threads_per_worker": 1,
+            "processes": True,
+            "dashboard_address": None,
+            "silence_logs": logging.CRITICAL,  # a worker that ends a moment after its scheduler is no news
+            "scheduler_kwargs": {"allowed_failures": 0},  # we try again; a death may cost a worker for good
+        }
+        with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+            yield client.get_executor(pure=False)
+        return
+    try:
+        client = distributed.Client(address, timeout=10)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"expected a Dask scheduler at {address!r}, but nobody answers ({named(error)})") from error
+    with client:
+        yield client.get_executor(pure=False)

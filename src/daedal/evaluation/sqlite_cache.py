@@ -1,0 +1,156 @@
+"""What is known of rows evaluated before, in a file that runs and programs share."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.evaluation.memory_cache import check_values
+from daedal.storage.sqlite import errors_explained, open_database, transaction
+from daedal.types import Bits, Fitness, check_bits
+
+_WHAT = "a cache of evaluations"
+_APPLICATION = 0x44614543  # "DaEC"
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE objective (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    version TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    UNIQUE (name, version, n)
+);
+CREATE TABLE evaluation (
+    objective INTEGER NOT NULL REFERENCES objective (id),
+    row BLOB NOT NULL,
+    value REAL NOT NULL,
+    PRIMARY KEY (objective, row)
+) WITHOUT ROWID;
+"""
+_CHUNK = 500  # rows asked for at once; older SQLite takes 999 parameters at most
+
+
+class SQLiteCache:
+    """The values of rows evaluated so far, in an SQLite file that runs and programs share.
+
+    One file holds the rows of any number of objectives. Several processes may use it at the same time.
+
+    Parameters
+    ----------
+    path
+        The file, made if it is missing; its folder has to exist. Not on a network drive, where locks do not work.
+    n
+        The length of the rows, at least 1.
+    objective
+        The name of the function whose values these are.
+    version
+        Which version of it: another version, or another n, is another function.
+    timeout
+        Seconds to wait for another process that keeps the file locked.
+
+    Raises
+    ------
+    ValueError
+        The file is not a cache of evaluations, or one of another format.
+    OSError
+        The file cannot be opened or written to. Whatever happens, it is not damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with SQLiteCache(Path(folder) / "known.db", n=2, objective="wing") as known:
+    ...         known.add(np.array([[0, 1]], dtype=np.uint8), np.array([1.0]))
+    ...     with SQLiteCache(Path(folder) / "known.db", n=2, objective="wing") as known:
+    ...         known.find(np.array([[0, 1], [1, 1]], dtype=np.uint8))
+    (array([ 1., nan]), array([ True, False]))
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, n: int, objective: str, version: str = "", timeout: float = 30.0
+    ) -> None:
+        if n < 1:
+            raise ValueError(f"expected rows of at least one bit, got n={n}")
+        self.path = path
+        self.n = n
+        self.objective = objective
+        self.version = version
+        self._connection = open_database(
+            path, application=_APPLICATION, version=_VERSION, schema=_SCHEMA, what=_WHAT, timeout=timeout
+        )
+        try:
+            self._id = self._register()
+        except BaseException:
+            self.close()
+            raise
+
+    def find(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_]]:
+        """Give the values, shape (rows,), nan where unknown, and whether they are known, shape (rows,)."""
+        check_bits(rows, self.n)
+        keys = _keys(rows)
+        found: dict[bytes, float] = {}
+        with errors_explained(self.path, _WHAT):
+            for start in range(0, len(keys), _CHUNK):
+                chunk = keys[start : start + _CHUNK]
+                places = ",".join("?" * len(chunk))
+                found.update(
+                    self._connection.execute(
+                        f"SELECT row, value FROM evaluation WHERE objective = ? AND row IN ({places})",
+                        (self._id, *chunk),
+                    )
+                )
+        values = np.array([found.get(key, np.nan) for key in keys], dtype=np.float64)
+        return values, ~np.isnan(values)
+
+    def add(self, rows: Bits, values: Fitness) -> None:
+        """Take rows, shape (rows, n), and their values, shape (rows,); of a row already there the first value stays.
+
+        All of them are in the file afterwards, or, after an error, none.
+        """
+        check_bits(rows, self.n)
+        check_values(values, len(rows))
+        with errors_explained(self.path, _WHAT), transaction(self._connection):
+            self._connection.executemany(
+                "INSERT INTO evaluation VALUES (?, ?, ?) ON CONFLICT (objective, row) DO NOTHING",
+                ((self._id, key, value) for key, value in zip(_keys(rows), values.tolist(), strict=True)),
+            )
+
+    def close(self) -> None:
+        """Close the file; nothing can be found or added any more."""
+        self._connection.close()
+
+    def __enter__(self) -> SQLiteCache:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _register(self) -> int:
+        """Give the number of the objective in this file, and write it down if it is new.
+
+        This asks to write even when it is not: that a file is read-only is better said now than during the run.
+        """
+        which = (self.objective, self.version, self.n)
+        with errors_explained(self.path, _WHAT), transaction(self._connection):
+            self._connection.execute(
+                "INSERT INTO objective (name, version, n) VALUES (?, ?, ?) ON CONFLICT (name, version, n) DO NOTHING",
+                which,
+            )
+            (number,) = self._connection.execute(
+                "SELECT id FROM objective WHERE name = ? AND version = ? AND n = ?", which
+            ).fetchone()
+        return int(number)
+
+
+def _keys(rows: Bits) -> list[bytes]:
+    """Give each row as bytes, eight bits in one, the first one the highest."""
+    packed = np.packbits(rows, axis=1)
+    width, everything = packed.shape[1], packed.tobytes()
+    return [everything[start : start + width] for start in range(0, len(everything), width)]

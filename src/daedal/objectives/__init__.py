@@ -1,0 +1,1 @@
+"""What is optimised: a problem, a function, a program; bound to a run."""

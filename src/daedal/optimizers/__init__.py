@@ -1,0 +1,1 @@
+"""Optimizers: each asks for rows and is told their fitness."""

@@ -1,0 +1,56 @@
+"""How new solutions enter the population."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from daedal.kernels.replacement import restricted_tournament
+from daedal.rng import words32
+from daedal.types import Bits, Fitness
+
+Scored: TypeAlias = tuple[Bits, Fitness]
+"""Rows, shape (rows, n), and their fitness, shape (rows,)."""
+
+Replacement: TypeAlias = Callable[[Scored, Scored, Scored, np.random.Generator], Scored]
+"""The population, the parents chosen from it, the candidates, and a generator -> the next population."""
+
+
+def keep_parents(population: Scored, parents: Scored, candidates: Scored, rng: np.random.Generator) -> Scored:
+    """Take parents and candidates as the next population (Algorithm 1, line 6).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one, two = (np.ones((1, 2), np.uint8), np.ones(1)), (np.zeros((1, 2), np.uint8), np.zeros(1))
+    >>> keep_parents(one, one, two, np.random.default_rng(0))[1]
+    array([1., 0.])
+    """
+    return np.vstack([parents[0], candidates[0]]), np.concatenate([parents[1], candidates[1]])
+
+
+def rtr(population: Scored, parents: Scored, candidates: Scored, rng: np.random.Generator) -> Scored:
+    """Restricted tournament replacement, the niching of hierarchical BOA.
+
+    Each candidate replaces the most similar of some random members, if it is better than that one. There are
+    min(n, popsize / 20) of them, at least one. Different good solutions then live side by side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> population = (np.array([[0, 0], [1, 1]], np.uint8), np.array([1.0, 1.0]))
+    >>> candidates = (np.array([[0, 1]], np.uint8), np.array([2.0]))
+    >>> sorted(rtr(population, population, candidates, np.random.default_rng(0))[1].tolist())
+    [1.0, 2.0]
+    """
+    rows, fitness = population[0].copy(), population[1].copy()
+    window = max(1, min(rows.shape[1], len(rows) // 20))
+    words = words32(rng, len(candidates[0]) * window)
+    restricted_tournament(rows, fitness, candidates[0], candidates[1], words, window)
+    return rows, fitness
+
+
+REPLACEMENTS: dict[str, Replacement] = {"parents": keep_parents, "rtr": rtr}
+"""The strategies by name."""

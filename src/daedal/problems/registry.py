@@ -1,0 +1,137 @@
+"""Problems by name: "trap:k=5,n=50" becomes a value, and an unknown name lists the known ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from daedal.problems import HIFF, NK, OneMax, Problem, Trap, read_nk
+from daedal.settings.parameters import REQUIRED, Parameter, Setting, coerce, parameters, unknown
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemKind:
+    """How a problem is made from its name: from parameters, or from a file where it has a format."""
+
+    name: str
+    summary: str
+    example: str
+    make: Callable[..., Problem]
+    read: Callable[[str], Problem] | None = None
+
+    def parameters(self) -> dict[str, Parameter]:
+        """List what can be set."""
+        return parameters(self.make)
+
+
+_PROBLEMS: dict[str, ProblemKind] = {}
+
+
+def register_problem(kind: ProblemKind) -> None:
+    """Make a problem known by its name, to the library, the command line and the contract tests."""
+    _PROBLEMS[kind.name] = kind
+
+
+def problem_kinds() -> dict[str, ProblemKind]:
+    """Give all problems by name."""
+    return dict(_PROBLEMS)
+
+
+def find_problem(spec: str) -> Problem:
+    """Make the problem that a text names.
+
+    Examples
+    --------
+    >>> find_problem("trap:k=4,n=40")
+    Trap(k=4, n=40)
+    """
+    kind, values = _named(spec)
+    path = problem_file(spec)[1]
+    if kind.read is not None and path is not None:
+        return kind.read(path)
+    return _made(kind, tuple(values.items()))
+
+
+def problem_file(spec: str) -> tuple[str, str | None]:
+    """Give the kind of problem that a text names, and the file it is read from, or None.
+
+    Examples
+    --------
+    >>> problem_file("nk:some/file.nk"), problem_file("hiff:n=64")
+    (('nk', 'some/file.nk'), ('hiff', None))
+    """
+    name, _, rest = spec.partition(":")
+    if name not in _PROBLEMS:
+        raise ValueError(unknown("problem", name, _PROBLEMS))
+    from_file = _PROBLEMS[name].read is not None and rest and ("=" not in rest or Path(rest).exists())
+    return name, rest if from_file else None
+
+
+def canonical_problem(spec: str) -> str:
+    """Write a problem's name with all its parameters, in the order of the alphabet.
+
+    Examples
+    --------
+    >>> canonical_problem("trap:n=50,k=5")
+    'trap:k=5,n=50'
+    """
+    kind, values = _named(spec)
+    path = problem_file(spec)[1]
+    if path is not None:
+        return f"{kind.name}:{path}"
+    return f"{kind.name}:" + ",".join(f"{name}={value}" for name, value in sorted(values.items()))
+
+
+def _named(spec: str) -> tuple[ProblemKind, dict[str, Setting]]:
+    """Give the kind of a problem that a text names, and its parameters, defaults included; none where it has a file."""
+    name, path = problem_file(spec)
+    kind = _PROBLEMS[name]
+    if path is not None:
+        return kind, {}
+    known = kind.parameters()
+    values = coerce(name, _pairs(kind, spec.partition(":")[2]), known)
+    missing = [p.name for p in known.values() if p.default is REQUIRED and p.name not in values]
+    if missing:
+        raise ValueError(f"expected {name} to be given {' and '.join(missing)}, as in {kind.example}, got {spec!r}")
+    return kind, {name: parameter.default for name, parameter in known.items()} | values
+
+
+@lru_cache(maxsize=16)
+def _made(kind: ProblemKind, values: tuple[tuple[str, Setting], ...]) -> Problem:
+    """Make a problem; kept, because the optimum of a landscape may take seconds, once."""
+    return kind.make(**dict(values))
+
+
+def _pairs(kind: ProblemKind, text: str) -> dict[str, str]:
+    """Read "k=5,n=50"."""
+    pairs: dict[str, str] = {}
+    for part in filter(None, text.split(",")):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not (key and equals and value):
+            raise ValueError(f"expected settings of {kind.name} as in {kind.example}, got {part!r}")
+        if key in pairs:
+            raise ValueError(f"expected {key} of {kind.name} once, got it twice in {text!r}")
+        pairs[key] = value
+    return pairs
+
+
+register_problem(
+    ProblemKind(name="onemax", summary="Number of ones", example="onemax:n=100", make=OneMax),
+)
+register_problem(
+    ProblemKind(name="trap", summary="Concatenated deceptive traps of k bits", example="trap:k=5,n=50", make=Trap),
+)
+register_problem(
+    ProblemKind(name="hiff", summary="Hierarchical if-and-only-if", example="hiff:n=64", make=HIFF),
+)
+register_problem(
+    ProblemKind(
+        name="nk",
+        summary="NK landscape, random or from a file",
+        example="nk:n=30,k=4,seed=1 or nk:FILE",
+        make=NK.random,
+        read=read_nk,
+    ),
+)

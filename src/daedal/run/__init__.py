@@ -1,0 +1,1 @@
+"""One run: its description, its loop, its checkpoints."""

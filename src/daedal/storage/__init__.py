@@ -1,0 +1,1 @@
+"""Files: SQLite databases, checkpoints, atomic replacement."""

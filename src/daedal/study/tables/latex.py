@@ -1,0 +1,156 @@
+"""Tables as LaTeX."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from daedal.study.analysis import Row
+from daedal.study.plan import LEVELS
+from daedal.study.published import PublishedTable
+from daedal.study.statistics import Test
+from daedal.study.tables.content import NONE, OPEN, OTHER, Cell, legend_of, of_rows, one_line
+from daedal.study.tables.sheets import Group, side_by_side
+
+_LATEX: dict[str, str] = {
+    "\\": r"\textbackslash{}",
+    **{sign: rf"\{sign}" for sign in "_&%#{}$"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",  # this and the next two come out as other signs in LaTeX's old encoding
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",  # or a name that begins with it would be an argument of the rule above it
+    "]": "{]}",
+    NONE: r"\textendash{}",
+    OPEN: r"\dots{}",
+    OTHER: r"\dag{}",
+    "±": r"$\pm$",
+    "≥": r"$\geq$",
+}
+_ACCENTS = {chr(number) for number in (*range(0x300, 0x305), 0x306, 0x307, 0x308, 0x30A, 0x30B, 0x30C, 0x327)}
+_LETTERS = "ßæøœłıÆØŒŁ"
+_LINES_OF_A_PAGE = 60
+
+
+def latex(
+    rows: Sequence[Row],
+    *,
+    published: PublishedTable | None = None,
+    note: str = "",
+    test: Test = "signed-rank",
+    correct: bool = False,
+) -> str:
+    r"""Write the table as LaTeX to be \input: one table*, or several where it is longer than a page.
+
+    Parameters
+    ----------
+    rows, published, test, correct
+        As for `rich_table`.
+    note
+        Text before the legend in the caption.
+
+    Examples
+    --------
+    >>> from daedal.study.analysis import analyse
+    >>> from daedal.study.spec import Study
+    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
+    >>> print(latex(analyse(study, {})).splitlines()[0])
+    % Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}.
+    """
+    published = of_rows(rows, published)
+    caption = _escaped(" ".join(filter(None, [note, *legend_of(rows, published, test, correct)])))
+    parts = [r"% Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}."]
+    for number, page in enumerate(_pages(side_by_side(rows, published).groups)):
+        parts.append(_latex_page(page, "Continued." if number else caption))
+    return "\n".join(parts) + "\n"
+
+
+def latex_document(
+    rows: Sequence[Row],
+    *,
+    published: PublishedTable | None = None,
+    note: str = "",
+    test: Test = "signed-rank",
+    correct: bool = False,
+) -> str:
+    r"""Write the table as a LaTeX document of its own; parameters as for `latex`.
+
+    Examples
+    --------
+    >>> print(latex_document([]).splitlines()[0])
+    \documentclass[a4paper]{article}
+    """
+    table = latex(rows, published=published, note=note, test=test, correct=correct)
+    return "\n".join(
+        [
+            r"\documentclass[a4paper]{article}",
+            r"\usepackage[margin=1cm]{geometry}",
+            r"\usepackage{booktabs,graphicx}",
+            r"\pagestyle{empty}",
+            r"\begin{document}",
+            f"{table}\\end{{document}}\n",
+        ]
+    )
+
+
+def _pages(groups: Sequence[Group]) -> Iterator[list[Group]]:
+    """Dispatcher problems over pages."""
+    page: list[Group] = []
+    for group in groups:
+        if page and sum(len(one.lines) for one in (*page, group)) > _LINES_OF_A_PAGE:
+            yield page
+            page = []
+        page.append(group)
+    yield page
+
+
+def _latex_page(groups: Sequence[Group], caption: str) -> str:
+    across = 5 * len(LEVELS)  # a popsize, and two numbers of two columns each
+    ends = range(7, 3 + across, 5)
+    numbers = [False, False, *[False, True, True] * len(LEVELS)]
+    body = [[" & ".join(map(_latex_cells, line, numbers)) + r" \\" for line in group.lines] for group in groups]
+    titles = " & ".join(["popsize", *(rf"\multicolumn{{2}}{{c}}{{{name}}}" for name in ("evaluations", "CPU s"))])
+    return "\n".join(
+        [
+            r"\begin{table*}",
+            r"\centering\scriptsize\setlength{\tabcolsep}{2.5pt}",
+            r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
+            rf"\begin{{tabular}}{{ll{'rr@{}lr@{}l' * len(LEVELS)}}}",
+            r"\toprule",
+            "& "
+            + "".join(rf"& \multicolumn{{5}}{{c}}{{$\geq$ {level}\,\% of runs solved}} " for level in LEVELS)
+            + r"\\",
+            "".join(rf"\cmidrule(lr){{{end - 4}-{end}}}" for end in ends),
+            " & ".join(["Problem", "Algorithm", *[titles] * len(LEVELS)]) + r" \\",
+            *(line for lines in body for line in (r"\midrule", *lines)),
+            r"\bottomrule",
+            r"\end{tabular}}",
+            rf"\caption{{{caption}}}",
+            r"\end{table*}",
+        ]
+    )
+
+
+def _latex_cells(cell: Cell, numbers: bool) -> str:
+    """Write a cell; numbers take two columns, so that they line up at the sign between them."""
+    text = _escaped(cell.text + "*" * cell.star)
+    text = rf"\textbf{{{text}}}" if cell.star else text
+    text = rf"\textit{{{text}}}" if text and cell.style == "dim" else text
+    sd = rf"\,$\pm${_escaped(cell.sd)}" if cell.sd else ""
+    return f"{text} & {sd}" if numbers else text
+
+
+def _escaped(text: str) -> str:
+    escaped = "".join(_LATEX.get(sign) or _known(sign) for sign in unicodedata.normalize("NFC", one_line(text)))
+    return re.sub("-(?=-)", "-{}", escaped)  # or two would become a dash
+
+
+def _known(sign: str) -> str:
+    """Give a sign that LaTeX knows without further packages: ASCII, Latin letters with accents, or else its number."""
+    apart = unicodedata.normalize("NFD", sign)
+    is_latin = apart[0].isascii() and {*apart[1:]} <= _ACCENTS
+    if is_latin or sign in _LETTERS:
+        return sign
+    return rf"\texttt{{U+{ord(sign):04X}}}"

@@ -1,0 +1,112 @@
+"""Selection against enumeration: every fitness over three values, every permutation."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from daedal.optimizers.selection import SELECTIONS, tournament, truncation
+
+
+class Given:
+    """A generator whose next permutation is known."""
+
+    def __init__(self, order: tuple[int, ...]) -> None:
+        self.order = order
+
+    def permutation(self, rows: int) -> np.ndarray:
+        assert rows == len(self.order)
+        return np.array(self.order, dtype=np.intp)
+
+
+def winners(fitness: tuple[float, ...], order: tuple[int, ...]) -> list[int]:
+    return tournament(np.array(fitness), Given(order)).tolist()  # type: ignore[arg-type]
+
+
+def slow_winners(fitness: tuple[float, ...], order: tuple[int, ...]) -> list[int]:
+    chosen = []
+    for first, second in zip(order[0::2], order[1::2], strict=False):  # with an odd number the last one is left out
+        chosen.append(second if fitness[second] >= fitness[first] else first)
+    return chosen
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
+def test_winners_of_all_permutations_and_all_ties(rows: int) -> None:
+    for fitness in itertools.product((0.0, 1.0, 2.0), repeat=rows):
+        for order in itertools.permutations(range(rows)):
+            assert winners(fitness, order) == slow_winners(fitness, order)
+
+
+def test_of_two_equals_the_second_wins() -> None:
+    assert winners((1.0, 1.0), (0, 1)) == [1]
+    assert winners((1.0, 1.0), (1, 0)) == [0]
+    assert winners((-np.inf, -np.inf, 3.0, -np.inf), (3, 2, 1, 0)) == [2, 0]
+
+
+@pytest.mark.parametrize(
+    "fitness",
+    [(1.0, 2.0), (1.0, 1.0), (1.0, 2.0, 3.0), (1.0, 2.0, 2.0, 3.0), (5.0, 5.0, 5.0, 5.0), (0.0, 1.0, 1.0, 1.0, 2.0)],
+)
+def test_the_law_of_winning_is_exact(fitness: tuple[float, ...]) -> None:
+    rows = len(fitness)
+    orders = list(itertools.permutations(range(rows)))
+    wins = Counter(i for order in orders for i in winners(fitness, order))
+    for i, own in enumerate(fitness):
+        others = fitness[:i] + fitness[i + 1 :]
+        beaten = sum(Fraction(1) if own > other else Fraction(own == other, 2) for other in others)
+        competes = Fraction(rows - rows % 2, rows)  # of an odd number one is left out, each as likely as any other
+        assert Fraction(wins[i], len(orders)) == competes * beaten / (rows - 1)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 10, 11, 501])
+def test_every_row_competes_once(rows: int) -> None:
+    class Remembering(np.random.Generator):
+        def permutation(self, x: int) -> np.ndarray:  # type: ignore[override]
+            self.drawn = super().permutation(x)
+            return self.drawn
+
+    rng = Remembering(np.random.PCG64(rows))
+    chosen = tournament(np.arange(rows, dtype=float), rng)
+    pairs = rng.drawn[: rows - rows % 2].reshape(-1, 2)
+    assert sorted(rng.drawn.tolist()) == list(range(rows))
+    assert chosen.tolist() == pairs.max(axis=1).tolist()
+    assert len(set(chosen.tolist())) == rows // 2
+
+
+def test_the_permutation_is_uniform() -> None:
+    rng = np.random.default_rng(5)
+    draws = 2000
+    counts = Counter(tuple(tournament(np.zeros(4), rng).tolist()) for _ in range(draws))
+    # Two different rows in order: 12 outcomes of the same probability; 31.3 is the 0.1 % point of chi-square for 11.
+    assert len(counts) == 12
+    assert sum((count - draws / 12) ** 2 / (draws / 12) for count in counts.values()) < 31.3
+
+
+def test_one_row_has_nobody_to_compete_with() -> None:
+    assert tournament(np.array([1.0]), np.random.default_rng(0)).shape == (0,)
+    assert truncation(np.array([1.0]), np.random.default_rng(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
+def test_truncation_takes_the_better_half_and_the_first_of_equals(rows: int) -> None:
+    rng = np.random.default_rng(0)
+    for fitness in itertools.product((0.0, 1.0, 2.0), repeat=rows):
+        expected = sorted(range(rows), key=lambda i, f=fitness: (-f[i], i))[: rows // 2]  # type: ignore[misc]
+        assert truncation(np.array(fitness), rng).tolist() == expected
+
+
+@pytest.mark.parametrize("name", sorted(SELECTIONS))
+def test_every_strategy_gives_half_the_rows_and_leaves_the_fitness_alone(name: str) -> None:
+    for rows in (2, 3, 8, 101):
+        fitness = np.random.default_rng(rows).integers(0, 4, rows).astype(float)
+        before = fitness.copy()
+        chosen = SELECTIONS[name](fitness, np.random.default_rng(1))
+        assert chosen.shape == (rows // 2,)
+        assert chosen.dtype.kind == "i"
+        assert len(np.unique(chosen)) == rows // 2
+        assert chosen.tolist() == SELECTIONS[name](fitness, np.random.default_rng(1)).tolist()
+        assert np.array_equal(fitness, before)

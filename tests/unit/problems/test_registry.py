@@ -1,0 +1,169 @@
+"""Problems by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from daedal.problems import HIFF, NK, OneMax, Problem, Trap, registry, write_nk
+from daedal.problems.registry import (
+    ProblemKind,
+    canonical_problem,
+    find_problem,
+    problem_file,
+    problem_kinds,
+    register_problem,
+)
+
+
+@pytest.fixture
+def own_kind() -> Iterator[ProblemKind]:
+    kind = ProblemKind(name="ones", summary="As onemax", example="ones:n=4", make=OneMax)
+    register_problem(kind)
+    yield kind
+    del registry._PROBLEMS["ones"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("onemax:n=7", OneMax(n=7)),
+        ("onemax", OneMax(n=100)),
+        ("onemax:", OneMax(n=100)),
+        ("trap:k=4,n=40", Trap(k=4, n=40)),
+        ("trap:n=40,k=4", Trap(k=4, n=40)),
+        ("trap: k = 4 , n = 40 ", Trap(k=4, n=40)),
+        ("trap:n=25", Trap(k=5, n=25)),
+        ("hiff:n=64", HIFF(n=64)),
+    ],
+)
+def test_a_text_names_a_problem(spec: str, problem: Problem) -> None:
+    assert find_problem(spec) == problem
+
+
+def test_nk_is_made_from_numbers_or_read_from_a_file(tmp_path: Path) -> None:
+    made = find_problem("nk:n=6,k=2,seed=3")
+    assert isinstance(made, NK)
+    assert np.array_equal(made.tables, NK.random(6, 2, 3).tables)
+    write_nk(made, tmp_path / "a.nk")
+    read = find_problem(f"nk:{tmp_path / 'a.nk'}")
+    assert isinstance(read, NK)
+    assert np.array_equal(read.tables, made.tables)
+
+
+def test_an_equals_sign_in_the_name_of_a_file_is_no_setting(tmp_path: Path) -> None:
+    path = tmp_path / "n=6,k=2"
+    write_nk(NK.random(6, 2, 3), path)
+    assert find_problem(f"nk:{path}").n == 6
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("tarp:n=5", "unknown problem 'tarp', did you mean 'trap'\\? Known: .*hiff, .*nk, .*onemax, .*trap"),
+        ("", "unknown problem ''"),
+        ("Trap:n=5", "unknown problem 'Trap', did you mean 'trap'"),
+        ("trap:m=5", "unknown setting of trap 'm'.* Known: k, n"),
+        ("trap:k=five", "expected k of trap to be a whole number, got k=five"),
+        ("trap:k=5.0,n=50", "expected k of trap to be a whole number, got k=5.0"),
+        ("trap:k", "expected settings of trap as in trap:k=5,n=50, got 'k'"),
+        ("trap:k=", "expected settings of trap as in trap:k=5,n=50, got 'k='"),
+        ("trap:k=4,k=5,n=20", "expected k of trap once, got it twice in 'k=4,k=5,n=20'"),
+        ("trap:k=4,n=50", "multiple of k=4, got n=50"),
+        ("hiff:n=60", "power of two, got n=60"),
+        ("nk:n=30,k=4", "expected nk to be given seed, as in nk:n=30,k=4,seed=1 or nk:FILE, got 'nk:n=30,k=4'"),
+        ("nk", "expected nk to be given n and k and seed"),
+        ("nk:n=3,k=4,seed=0", "nk needs k < n, got k=4, n=3"),
+    ],
+)
+def test_what_names_nothing_is_refused(spec: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        find_problem(spec)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"expected an NK file at .*gone\.nk, found nothing there"):
+        find_problem(f"nk:{tmp_path / 'gone.nk'}")
+
+
+def test_a_registered_problem_is_found_by_its_name(own_kind: ProblemKind) -> None:
+    assert problem_kinds()["ones"] is own_kind
+    assert find_problem("ones:n=4") == OneMax(n=4)
+    with pytest.raises(ValueError, match=f"Known: {', '.join(sorted(problem_kinds()))}$"):
+        find_problem("zz")
+
+
+def test_the_list_of_problems_is_a_copy() -> None:
+    problem_kinds().clear()
+    assert set(problem_kinds()) >= {"onemax", "trap", "hiff", "nk"}
+
+
+def test_parameters_of_a_kind_are_those_of_its_maker() -> None:
+    assert {name: p.default for name, p in problem_kinds()["trap"].parameters().items()} == {"k": 5, "n": 50}
+    assert list(problem_kinds()["nk"].parameters()) == ["n", "k", "seed"]
+
+
+def test_a_name_is_looked_up_without_looking_at_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trap").mkdir()
+    assert os.listdir() == ["trap"]
+    assert find_problem("trap:k=4,n=8") == Trap(k=4, n=8)
+
+
+# One name for each
+
+
+@pytest.mark.parametrize(
+    ("spec", "canonical"),
+    [
+        ("trap:n=50,k=5", "trap:k=5,n=50"),
+        ("trap: n = 50 , k = 05", "trap:k=5,n=50"),
+        ("trap", "trap:k=5,n=50"),
+        ("onemax:", "onemax:n=100"),
+        ("nk:seed=3,n=6,k=2", "nk:k=2,n=6,seed=3"),
+    ],
+)
+def test_the_canonical_name_has_all_parameters_in_order(spec: str, canonical: str) -> None:
+    assert canonical_problem(spec) == canonical
+    assert canonical_problem(canonical) == canonical
+    made, again = find_problem(spec), find_problem(canonical)
+    assert type(made) is type(again)
+    x = np.eye(made.n, dtype=np.uint8)
+    assert np.array_equal(made.evaluate(x), again.evaluate(x))
+
+
+@pytest.mark.parametrize("example", sorted(kind.example.partition(" ")[0] for kind in problem_kinds().values()))
+def test_the_canonical_name_of_each_example_names_the_same(example: str) -> None:
+    made, again = find_problem(example), find_problem(canonical_problem(example))
+    x = np.tri(made.n, dtype=np.uint8)
+    assert np.array_equal(made.evaluate(x), again.evaluate(x))
+
+
+def test_two_files_have_no_canonical_name_in_common(tmp_path: Path) -> None:
+    names = {canonical_problem(f"nk:{tmp_path / name}") for name in ("a.nk", "b.nk")}
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"), [("tarp:n=5", "unknown problem"), ("nk:n=6", "given k and seed"), ("trap:z=1", "'z'")]
+)
+def test_what_names_nothing_has_no_canonical_name(spec: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        canonical_problem(spec)
+
+
+def test_the_file_of_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert problem_file("nk:some/file.nk") == ("nk", "some/file.nk")  # it need not be there
+    assert problem_file("nk:n=6,k=2,seed=3") == ("nk", None)
+    assert problem_file("nk") == ("nk", None)
+    assert problem_file("onemax:n=8") == ("onemax", None)
+    assert problem_file("onemax:some/file") == ("onemax", None)  # it has no format
+    Path("n=6,k=2").touch()
+    assert problem_file("nk:n=6,k=2") == ("nk", "n=6,k=2")
+    with pytest.raises(ValueError, match=r"unknown problem 'nnk', did you mean 'nk'\?"):
+        problem_file("nnk:some/file.nk")

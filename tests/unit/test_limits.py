@@ -1,0 +1,127 @@
+"""Limits and the reasons that they give."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from daedal.limits import TOLERANCE, Limits, StopReason
+
+
+def reached(limits: Limits, **state: float) -> StopReason | None:
+    return limits.reached(**({"generation": 5, "since_best": 2, "evaluations": 100, "best": 7.0} | state))  # type: ignore[arg-type]
+
+
+def test_without_limits_a_run_goes_on() -> None:
+    assert reached(Limits(), generation=10**9, since_best=10**9, evaluations=10**12, best=math.inf) is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (Limits(max_evaluations=101), None),
+        (Limits(max_evaluations=100), StopReason.EVALUATIONS),
+        (Limits(max_evaluations=99), StopReason.EVALUATIONS),
+        (Limits(max_generations=6), None),
+        (Limits(max_generations=5), StopReason.GENERATIONS),
+        (Limits(patience=3), None),
+        (Limits(patience=2), StopReason.PATIENCE),
+        (Limits(target=7.1), None),
+        (Limits(target=7), StopReason.TARGET),
+        (Limits(target=-math.inf), StopReason.TARGET),
+        (Limits(target=math.inf), None),
+    ],
+)
+def test_each_limit_by_itself(limits: Limits, reason: StopReason | None) -> None:
+    assert reached(limits) is reason
+
+
+@pytest.mark.parametrize("target", [1.0, 23.107466, -5.0, 448.0])
+def test_a_target_counts_from_a_millionth_below_on(target: float) -> None:
+    assert TOLERANCE == 1e-6
+    limits = Limits(target=target)
+    assert reached(limits, best=target) is StopReason.TARGET
+    assert reached(limits, best=target - 0.9e-6) is StopReason.TARGET
+    assert reached(limits, best=target - 1.1e-6) is None
+
+
+@pytest.mark.parametrize("target", [4e-7, -4e-7, 0.01])
+def test_a_small_target_counts_from_a_millionth_of_itself_below_on(target: float) -> None:
+    limits = Limits(target=target)
+    assert reached(limits, best=target - 0.9e-6 * abs(target)) is StopReason.TARGET
+    assert reached(limits, best=target - 1.1e-6 * abs(target)) is None
+
+
+def test_a_target_of_nothing_is_met_by_nothing_less() -> None:
+    assert reached(Limits(target=0.0), best=0.0) is StopReason.TARGET
+    assert reached(Limits(target=0.0), best=-1e-12) is None
+
+
+def test_of_several_the_target_comes_first() -> None:
+    everything = Limits(max_evaluations=1, max_generations=0, patience=1, target=1.0)
+    assert reached(everything) is StopReason.TARGET
+    assert reached(Limits(max_evaluations=1, max_generations=0, patience=1)) is StopReason.EVALUATIONS
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "least"),
+    [
+        ("max_evaluations", 0, 1),
+        ("max_evaluations", -5, 1),
+        ("max_evaluations", 1e5, 1),
+        ("max_generations", -1, 0),
+        ("max_generations", "10", 0),
+        ("patience", 0, 1),
+        ("patience", True, 1),
+    ],
+)
+def test_what_is_no_count_is_refused(name: str, value: object, least: int) -> None:
+    with pytest.raises(
+        ValueError, match=f"expected {name} to be a whole number of at least {least}, got {name}={value!r}$"
+    ):
+        Limits(**{name: value})  # type: ignore[arg-type]
+
+
+def test_nan_is_no_target() -> None:
+    with pytest.raises(ValueError, match="expected target to be a number, got target=nan"):
+        Limits(target=math.nan)
+
+
+def test_text_is_no_target() -> None:
+    with pytest.raises((TypeError, ValueError), match="number"):
+        Limits(target="7")  # type: ignore[arg-type]
+
+
+def test_the_smallest_limits_and_numpy_integers_are_fine() -> None:
+    assert Limits(max_evaluations=1, max_generations=0, patience=1).max_generations == 0
+    assert Limits(patience=np.int64(3)).patience == 3  # type: ignore[arg-type]
+
+
+def test_limits_do_not_change() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Limits().patience = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("reason", list(StopReason))
+def test_every_reason_is_a_word_and_a_sentence(reason: StopReason) -> None:
+    assert str(reason) == reason.value == reason.name.lower()
+    assert reason.message.endswith(".")
+    assert reason.message[0].isupper()
+    assert "\n" not in reason.message
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        (StopReason.PATIENCE, "popsize"),
+        (StopReason.CONVERGED, "popsize"),
+        (StopReason.GENERATIONS, "max_generations"),
+        (StopReason.EVALUATIONS, "max_evaluations"),
+    ],
+)
+def test_a_reason_that_is_no_success_says_what_to_try(reason: StopReason, advice: str) -> None:
+    assert "try" in reason.message
+    assert advice in reason.message
