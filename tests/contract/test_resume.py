@@ -28,9 +28,8 @@ from daedal.optimizers.replacement import REPLACEMENTS
 from daedal.optimizers.selection import SELECTIONS
 from daedal.problems import Trap
 from daedal.run.checkpoint import load
-from daedal.run.state import State
-from daedal.storage.checkpoint_file import read_container, write_container
-from daedal.types import Bits
+from daedal.storage.checkpoint_file import read_checkpoint_file, write_checkpoint_file
+from daedal.types import Bits, State
 
 SMALL: dict[str, Any] = {"popsize": 24, "seed": 5, "max_generations": 6}
 
@@ -108,7 +107,7 @@ def test_an_optimizer_gives_its_state_at_any_moment(name: str, tmp_path: Path) -
 
     def copied(optimizer: daedal.EDA) -> daedal.EDA:
         state = optimizer.state()
-        write_container(tmp_path / "eda.ckpt", arrays=state.arrays, fields=state.fields)
+        write_checkpoint_file(tmp_path / "eda.ckpt", arrays=state.arrays, fields=state.fields)
         other = fresh()
         other.restore(load(tmp_path / "eda.ckpt"))
         return other
@@ -512,14 +511,14 @@ def test_a_state_is_refused_where_it_is_not_of_such_an_optimizer(tmp_path: Path)
 def test_records_and_counts_have_to_agree(tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
     half_of(path)
-    arrays, fields = read_container(path)
+    arrays, fields = read_checkpoint_file(path)
     evaluator: Any = fields["evaluator"]
     for changed in ({"carried_out": evaluator["carried_out"] + 1}, {"failed": 1}, {"cached": 10**9}):
-        write_container(path, arrays=arrays, fields={**fields, "evaluator": {**evaluator, **changed}})
+        write_checkpoint_file(path, arrays=arrays, fields={**fields, "evaluator": {**evaluator, **changed}})
         with pytest.raises(ValueError, match="the checkpoint does not fit its own run: expected the records of 3"):
             daedal.resume(path)
     shorter = {name: array[:-1] if name.startswith("history/") else array for name, array in arrays.items()}
     history: Any = fields["history"]
-    write_container(path, arrays=shorter, fields={**fields, "history": {**history, "generations": 2}})
+    write_checkpoint_file(path, arrays=shorter, fields={**fields, "history": {**history, "generations": 2}})
     with pytest.raises(ValueError, match="got 2 records"):
         daedal.resume(path)

@@ -20,9 +20,7 @@ from daedal.evaluation.failures import Failure, OnError
 from daedal.evaluation.memory_cache import MemoryCache, distinct
 from daedal.evaluation.process_pool import ProcessPool
 from daedal.evaluation.serial import Serial
-from daedal.run.state import State
-from daedal.storage.packing import Json
-from daedal.types import Bits, Fitness, to_text
+from daedal.types import Bits, Fitness, Json, State, to_text
 
 FAILURES_KEPT = 100
 """How many failures a run can show; all of them are counted."""

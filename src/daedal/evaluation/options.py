@@ -13,7 +13,7 @@ from daedal.evaluation.failures import OnError
 from daedal.evaluation.sqlite_cache import SQLiteCache
 from daedal.objectives.bound import BoundObjective
 from daedal.settings.parameters import plain
-from daedal.storage.packing import Json
+from daedal.types import Json
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,11 +15,9 @@ from daedal.optimizers.base import Best, Generation
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
 from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, check_seed, stream
-from daedal.run.state import State
 from daedal.settings.checks import check_one_of
 from daedal.settings.memory import check_fits
-from daedal.storage.packing import Json
-from daedal.types import Bits, Fitness, as_numbers, check_bits
+from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
 
 _BYTES_AN_ENTRY = 12
 """Memory for each bit of a population: candidates, parents, the model's copies and its noise."""

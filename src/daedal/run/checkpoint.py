@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.optimizers.base import Generation
-from daedal.run.state import State
-from daedal.storage.checkpoint_file import read_container, write_container
-from daedal.storage.packing import Json
+from daedal.storage.checkpoint_file import read_checkpoint_file, write_checkpoint_file
+from daedal.types import Json, State
 
 EVERY = "60s"
 
@@ -73,13 +72,13 @@ class Checkpointer:
 
     def keep(self, state: State) -> None:
         """Write a checkpoint."""
-        write_container(self.path, arrays=state.arrays, fields=state.fields)
+        write_checkpoint_file(self.path, arrays=state.arrays, fields=state.fields)
         self._last = time.monotonic()
 
 
 def load(path: str | os.PathLike[str]) -> State:
     """Read a checkpoint; nothing in it is run."""
-    arrays, fields = read_container(path)
+    arrays, fields = read_checkpoint_file(path)
     return State(arrays=arrays, fields=fields)
 
 

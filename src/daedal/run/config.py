@@ -18,11 +18,9 @@ from daedal.optimizers.presets import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.loop import Callback, Ending, Run
-from daedal.run.state import State
 from daedal.settings.parameters import plain
-from daedal.storage.checkpoint_file import ContainerError
-from daedal.storage.packing import Json
-from daedal.types import Bits, as_numbers, check_bits
+from daedal.storage.checkpoint_file import CheckpointError
+from daedal.types import Bits, Json, State, as_numbers, check_bits
 
 Initial: TypeAlias = "NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]"
 """Rows to begin with, shape (rows, n); or rows and their values, which are then not evaluated again."""
@@ -136,10 +134,10 @@ class Recipe:
 def _restore(run: Run, state: State) -> None:
     try:
         run.restore(state)
-    except ContainerError:
+    except CheckpointError:
         raise
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise ContainerError(f"the checkpoint does not fit its own run: {error}") from error
+        raise CheckpointError(f"the checkpoint does not fit its own run: {error}") from error
 
 
 def _initial(initial: Initial | None, task: BoundObjective) -> tuple[Bits | None, NDArray[np.float64] | None]:

@@ -19,9 +19,7 @@ from daedal.limits import Limits, StopReason
 from daedal.optimizers.base import Best, Generation
 from daedal.optimizers.eda import EDA
 from daedal.run.checkpoint import Checkpointer, history_of, history_state, joined, taken
-from daedal.run.state import State
-from daedal.storage.packing import Json
-from daedal.types import to_text
+from daedal.types import Json, State, to_text
 
 Callback: TypeAlias = Callable[[Generation], object]
 """Called after each generation; returns True to stop the run."""

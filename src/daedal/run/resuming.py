@@ -15,8 +15,8 @@ from daedal.optimizers.presets import Algorithm, find_algorithm, restored_algori
 from daedal.problems import Problem
 from daedal.problems.registry import canonical_problem, problem_file
 from daedal.run.config import Recipe
-from daedal.run.state import State
-from daedal.storage.checkpoint_file import ContainerError
+from daedal.storage.checkpoint_file import CheckpointError
+from daedal.types import State
 
 
 def recipe_again(
@@ -76,11 +76,11 @@ def _algorithm_again(kept: State) -> Algorithm:
     algorithm, model = kept.text("algorithm"), kept.text("model")
     for name, value in {"algorithm": algorithm, "model": model, **settings}.items():
         if isinstance(value, list | dict) or not str(value).isprintable():
-            raise ContainerError(f"expected the setting {name!r} in the checkpoint to be one value, got {value!r}")
+            raise CheckpointError(f"expected the setting {name!r} in the checkpoint to be one value, got {value!r}")
     try:
         return restored_algorithm(algorithm, model, settings)
     except OverflowError as error:  # a whole number of more than 300 digits
-        raise ContainerError(f"expected settings in the checkpoint that a run can have: {error}") from error
+        raise CheckpointError(f"expected settings in the checkpoint that a run can have: {error}") from error
 
 
 def _limits_again(kept: State) -> Limits:
@@ -117,4 +117,4 @@ def _check_names(kept: State, of: type[Any]) -> None:
     known = {field.name for field in dataclasses.fields(of)} - {"executor"}
     odd = [name for name in kept.fields if name not in known]
     if odd:
-        raise ContainerError(f"expected fields of {of.__name__} in the checkpoint, got {odd[0]!r}")
+        raise CheckpointError(f"expected fields of {of.__name__} in the checkpoint, got {odd[0]!r}")

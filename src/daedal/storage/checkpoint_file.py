@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from daedal.settings.memory import check_fits
 from daedal.storage.atomic import previous_path, replace_file
-from daedal.storage.packing import Json, packed, parsed
+from daedal.storage.packing import packed, parsed
+from daedal.types import Json
 
 _MARK = b"DAEDAL\r\n"  # Its line end shows a copy that took the file for text.
 _FORMAT = 1
@@ -27,7 +28,7 @@ _START = _FRONT.size + hashlib.sha256().digest_size  # where the header begins
 _JSON_GROWTH = 32  # `{},` are three bytes in the file and about ninety in memory.
 
 
-class ContainerError(ValueError):
+class CheckpointError(ValueError):
     """The file is not a whole, undamaged container that this version can read.
 
     Examples
@@ -37,14 +38,14 @@ class ContainerError(ValueError):
     ...     path = pathlib.Path(folder) / "run.ckpt"
     ...     _ = path.write_text("a diary")
     ...     try:
-    ...         read_container(path)
-    ...     except ContainerError as error:
+    ...         read_checkpoint_file(path)
+    ...     except CheckpointError as error:
     ...         print(str(error).replace(folder, "")[1:])
     run.ckpt is not a checkpoint of daedal: it begins with b'a diary'; name a file that daedal wrote
     """
 
 
-def write_container(
+def write_checkpoint_file(
     path: str | os.PathLike[str],
     *,
     arrays: Mapping[str, NDArray[Any]],
@@ -82,8 +83,8 @@ def write_container(
     >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "run.ckpt"
-    ...     write_container(path, arrays={"best": np.array([1, 0, 1], dtype=np.uint8)}, fields={"seed": 2**100})
-    ...     read_container(path)
+    ...     write_checkpoint_file(path, arrays={"best": np.array([1, 0, 1], dtype=np.uint8)}, fields={"seed": 2**100})
+    ...     read_checkpoint_file(path)
     ({'best': array([1, 0, 1], dtype=uint8)}, {'seed': 1267650600228229401496703205376})
     """
     pieces = _pieces(arrays, fields)
@@ -104,7 +105,7 @@ def write_container(
         raise _told(error, sentence) from error
 
 
-def read_container(
+def read_checkpoint_file(
     path: str | os.PathLike[str], *, what: str = "a checkpoint"
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
     """Read the arrays and the fields of a file, after a check of every byte of it.
@@ -128,7 +129,7 @@ def read_container(
 
     Raises
     ------
-    ContainerError
+    CheckpointError
         If the file is not a container, damaged, cut short, or of a newer daedal; or too large for this machine.
     OSError
         If there is no such file or it cannot be read.
@@ -140,13 +141,13 @@ def read_container(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "run.ckpt"
     ...     for generation in (1, 2):
-    ...         write_container(path, arrays={}, fields={"generation": generation})
-    ...     read_container(path)[1], read_container(previous_path(path))[1]
+    ...         write_checkpoint_file(path, arrays={}, fields={"generation": generation})
+    ...     read_checkpoint_file(path)[1], read_checkpoint_file(previous_path(path))[1]
     ({'generation': 2}, {'generation': 1})
     """
     source = Path(path)
     if os.path.exists(source) and not os.path.isfile(source):  # A folder, or a pipe to wait for without end.
-        raise ContainerError(f"expected {what} at {source}, found something that is not a file")
+        raise CheckpointError(f"expected {what} at {source}, found something that is not a file")
     try:
         header, payload = _checked(source, what)
     except FileNotFoundError as error:
@@ -181,7 +182,7 @@ def _checked(source: Path, what: str) -> tuple[bytes, memoryview]:
             raise _foreign(source, mark, what)
         if len(version) == 4 and (number := int.from_bytes(version, "little")) != _FORMAT:
             if number > _FORMAT:
-                raise ContainerError(
+                raise CheckpointError(
                     f"{source} was written by a newer daedal (format {number}, this one reads up to {_FORMAT}); "
                     "upgrade daedal"
                 )
@@ -194,7 +195,7 @@ def _checked(source: Path, what: str) -> tuple[bytes, memoryview]:
         try:
             check_fits(expected + payload_length + _JSON_GROWTH * header_length, f"reading {source}")
         except ValueError as error:
-            raise ContainerError(str(error)) from None
+            raise CheckpointError(str(error)) from None
         body = file.read(expected - _START)
     _check_size(source, _START + len(body), expected)  # It may have shrunk since.
     digest = hashlib.sha256(front[: _FRONT.size])
@@ -211,7 +212,7 @@ def _check_size(source: Path, size: int, expected: int) -> None:
         raise _fault(source, f"is damaged: {size} bytes, where {expected} were written")
 
 
-def _foreign(source: Path, mark: bytes, what: str) -> ContainerError:
+def _foreign(source: Path, mark: bytes, what: str) -> CheckpointError:
     if mark.startswith((b"DAEDAL\r", b"DAEDAL\n")):
         return _fault(
             source, "is damaged: a copy took it for text and changed its line ends", "copy it again as binary"
@@ -220,8 +221,8 @@ def _foreign(source: Path, mark: bytes, what: str) -> ContainerError:
     return _fault(source, f"is not {what} of daedal: it {came}", "name a file that daedal wrote")
 
 
-def _fault(source: Path, sentence: str, advice: str = "copy it again or start anew") -> ContainerError:
-    return ContainerError(f"{source} {sentence}; {_advice(source, advice)}")
+def _fault(source: Path, sentence: str, advice: str = "copy it again or start anew") -> CheckpointError:
+    return CheckpointError(f"{source} {sentence}; {_advice(source, advice)}")
 
 
 def _advice(source: Path, otherwise: str) -> str:

@@ -8,13 +8,12 @@ import re
 import reprlib
 import sys
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
-"""What a field may hold. NaN, the infinities and whole numbers beyond 64 bits come back as they went in."""
+from daedal.types import Json
 
 _STORED = ("|b1", "|u1", "<u2", "<u4", "<u8", "|i1", "<i2", "<i4", "<i8", "<f4", "<f8")
 _ENTRY = ("name", "dtype", "shape", "offset", "length")

@@ -27,10 +27,9 @@ from daedal.evaluation import evaluator as evaluation
 from daedal.optimizers.base import Generation
 from daedal.run import checkpoint
 from daedal.run.checkpoint import Checkpointer, history_of, history_state, joined, load, taken
-from daedal.run.state import State
 from daedal.storage.atomic import previous_path
-from daedal.storage.checkpoint_file import read_container, write_container
-from daedal.storage.packing import Json
+from daedal.storage.checkpoint_file import read_checkpoint_file, write_checkpoint_file
+from daedal.types import Json, State
 
 # When
 
@@ -164,7 +163,7 @@ def test_records_come_back_as_they_were(tmp_path_factory: pytest.TempPathFactory
     records = [Generation(**{**vars(record), "generation": index}) for index, record in enumerate(records)]
     path = tmp_path_factory.getbasetemp() / "history.ckpt"
     state = history_state(records)
-    write_container(path, arrays=state.arrays, fields=state.fields)
+    write_checkpoint_file(path, arrays=state.arrays, fields=state.fields)
     back = history_of(load(path))
     assert back == records
     for one, other in zip(back, records, strict=True):
@@ -389,8 +388,8 @@ def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Content]:
             checkpoint=folder / name,
             callback=lambda record: record.generation == 2,
         )
-        made[name] = read_container(folder / name)
-    made["partial"] = read_container(_broken_off(folder / "partial"))
+        made[name] = read_checkpoint_file(folder / name)
+    made["partial"] = read_checkpoint_file(_broken_off(folder / "partial"))
     assert "evaluator/partial" in made["partial"][0]
     assert "optimizer/initial" in made["partial"][0]
     return made
@@ -427,7 +426,7 @@ def no_workers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def outcome(path: Path, content: Content) -> str:
     """Resume from a content; it either runs, or is refused in one line."""
-    write_container(path, arrays=content[0], fields=content[1])
+    write_checkpoint_file(path, arrays=content[0], fields=content[1])
     with at_most(20):
         try:
             result = daedal.resume(path)

@@ -86,13 +86,13 @@ def whole() -> tuple[daedal.Result, int]:
 def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Note each checkpoint as it is written: its generation, and the rows of a batch that is under way."""
     found: list[tuple[int, int]] = []
-    real = checkpoint.write_container
+    real = checkpoint.write_checkpoint_file
 
     def write(path: Any, *, arrays: Any, fields: Any) -> None:
         real(path, arrays=arrays, fields=fields)
         found.append((fields["optimizer"]["generation"], len(arrays.get("evaluator/partial", ()))))
 
-    monkeypatch.setattr(checkpoint, "write_container", write)
+    monkeypatch.setattr(checkpoint, "write_checkpoint_file", write)
     return found
 
 
@@ -418,7 +418,7 @@ def test_ctrl_c_while_a_checkpoint_is_written(
     path: Path, write: int, whole: tuple[daedal.Result, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first one ends the run with the best so far; one more while that is written ends it at once."""
-    real = checkpoint.write_container
+    real = checkpoint.write_checkpoint_file
     writes = 0
 
     def pressed(often: int) -> Callable[..., None]:
@@ -431,13 +431,13 @@ def test_ctrl_c_while_a_checkpoint_is_written(
 
         return wrapped
 
-    monkeypatch.setattr(checkpoint, "write_container", pressed(1))
+    monkeypatch.setattr(checkpoint, "write_checkpoint_file", pressed(1))
     result = daedal.maximize(batch, checkpoint=path, every=1, **RUN)
     assert (result.stop, result.generations) == (StopReason.INTERRUPTED, write - 1)
     assert told(daedal.resume(path, batch)) == told(whole[0])
     path.unlink()
     writes = 0
-    monkeypatch.setattr(checkpoint, "write_container", pressed(2))
+    monkeypatch.setattr(checkpoint, "write_checkpoint_file", pressed(2))
     with pytest.raises(KeyboardInterrupt):
         daedal.maximize(batch, checkpoint=path, every=1, **RUN)
     assert path.exists() == (write > 1)
@@ -449,7 +449,7 @@ def test_ctrl_c_while_a_checkpoint_is_written(
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
     """Let the disk be full from the n-th checkpoint on."""
-    real = checkpoint.write_container
+    real = checkpoint.write_checkpoint_file
 
     def fill(after: int) -> None:
         writes = 0
@@ -464,10 +464,10 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
                 raise error
             real(path, **content)
 
-        monkeypatch.setattr(checkpoint, "write_container", write)
+        monkeypatch.setattr(checkpoint, "write_checkpoint_file", write)
 
     yield fill
-    monkeypatch.setattr(checkpoint, "write_container", real)
+    monkeypatch.setattr(checkpoint, "write_checkpoint_file", real)
 
 
 @pytest.mark.parametrize(("after", "generation"), [(0, 0), (3, 3), (6, 5)])

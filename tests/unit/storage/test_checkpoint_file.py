@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from daedal.settings import memory
 from daedal.storage import checkpoint_file as container
 from daedal.storage.atomic import previous_path
-from daedal.storage.checkpoint_file import ContainerError, read_container, write_container
-from daedal.storage.packing import Json
+from daedal.storage.checkpoint_file import CheckpointError, read_checkpoint_file, write_checkpoint_file
+from daedal.types import Json
 
 Content = tuple[dict[str, NDArray[Any]], dict[str, Json]]
 
@@ -85,11 +85,11 @@ def example() -> Content:
 
 
 def put(path: Path, number: int) -> None:
-    write_container(path, arrays={"a": np.full(500, number)}, fields={"number": number})
+    write_checkpoint_file(path, arrays={"a": np.full(500, number)}, fields={"number": number})
 
 
 def number_in(path: Path) -> int:
-    arrays, fields = read_container(path)
+    arrays, fields = read_checkpoint_file(path)
     number = fields["number"]
     assert isinstance(number, int)
     assert arrays["a"].tolist() == [number] * 500
@@ -124,8 +124,8 @@ def test_what_goes_in_comes_out(
     tmp_path_factory: pytest.TempPathFactory, arrays: dict[str, NDArray[Any]], fields: dict[str, Json]
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "round.ckpt"
-    write_container(path, arrays=arrays, fields=fields)
-    back = read_container(path)
+    write_checkpoint_file(path, arrays=arrays, fields=fields)
+    back = read_checkpoint_file(path)
     assert same(back, (arrays, fields))
     for array in back[0].values():
         assert array.flags.writeable
@@ -138,8 +138,8 @@ def test_what_goes_in_comes_out(
 @pytest.mark.parametrize("shape", [(), (0,), (0, 2**40), (1,), (7,), (3, 0, 2), (2, 3, 4), (1,) * 32])
 def test_every_type_in_every_shape(path: Path, dtype: str, shape: tuple[int, ...]) -> None:
     array = np.arange(math.prod(shape)).reshape(shape).astype(dtype)
-    write_container(path, arrays={"a": array}, fields={})
-    assert same(read_container(path), ({"a": array}, {}))
+    write_checkpoint_file(path, arrays={"a": array}, fields={})
+    assert same(read_checkpoint_file(path), ({"a": array}, {}))
 
 
 def test_arrays_that_do_not_lie_in_c_order(path: Path) -> None:
@@ -152,12 +152,12 @@ def test_arrays_that_do_not_lie_in_c_order(path: Path) -> None:
         "locked": whole[1],
     }
     arrays["locked"].setflags(write=False)
-    write_container(path, arrays=arrays, fields={})
-    assert same(read_container(path), (arrays, {}))
+    write_checkpoint_file(path, arrays=arrays, fields={})
+    assert same(read_checkpoint_file(path), (arrays, {}))
 
 
 def test_little_endian_is_stored_whatever_the_machine_is(path: Path) -> None:
-    write_container(path, arrays={"a": np.array([1, 2], "<u4"), "b": np.array([True])}, fields={"x": 1})
+    write_checkpoint_file(path, arrays={"a": np.array([1, 2], "<u4"), "b": np.array([True])}, fields={"x": 1})
     header, payload = opened(path.read_bytes())
     assert payload == b"\1\0\0\0\2\0\0\0\1"
     assert header == {
@@ -171,25 +171,25 @@ def test_little_endian_is_stored_whatever_the_machine_is(path: Path) -> None:
 
 
 def test_bools_come_back_as_zero_and_one(path: Path) -> None:
-    write_container(path, arrays={"a": np.array([0, 1, 2, 255], np.uint8).view(np.bool_)}, fields={})
-    assert read_container(path)[0]["a"].tobytes() == b"\0\1\1\1"
+    write_checkpoint_file(path, arrays={"a": np.array([0, 1, 2, 255], np.uint8).view(np.bool_)}, fields={})
+    assert read_checkpoint_file(path)[0]["a"].tobytes() == b"\0\1\1\1"
 
 
 def test_numbers_that_json_alone_does_not_hold(path: Path) -> None:
     fields: dict[str, Json] = {"a": math.inf, "b": -math.inf, "c": math.nan, "d": -0.0, "e": 5e-324, "f": -(2**4000)}
-    write_container(path, arrays={}, fields=fields)
-    assert repr(read_container(path)[1]) == repr(fields)
+    write_checkpoint_file(path, arrays={}, fields=fields)
+    assert repr(read_checkpoint_file(path)[1]) == repr(fields)
 
 
 def test_names_of_files_that_are_not_utf_8(path: Path) -> None:
     fields: dict[str, Json] = {os.fsdecode(b"\xff.nk"): "\ud83d\ude00 \U0001f600 \0"}
-    write_container(path, arrays={}, fields=fields)
-    assert read_container(path)[1] == fields
+    write_checkpoint_file(path, arrays={}, fields=fields)
+    assert read_checkpoint_file(path)[1] == fields
 
 
 def test_a_plain_string_is_a_path(path: Path) -> None:
     put(path, 1)
-    assert same(read_container(str(path)), read_container(path))
+    assert same(read_checkpoint_file(str(path)), read_checkpoint_file(path))
     assert previous_path(str(path)) == path.with_name("run.ckpt.previous")
 
 
@@ -222,7 +222,7 @@ def test_the_umask_decides_who_may_read(path: Path) -> None:
 )
 def test_arrays_of_other_types_are_refused(path: Path, array: NDArray[Any]) -> None:
     with pytest.raises(TypeError, match=r"^expected an array of bool, .* as 'x', .* got dtype="):
-        write_container(path, arrays={"x": array}, fields={})
+        write_checkpoint_file(path, arrays={"x": array}, fields={})
     assert not path.exists()
 
 
@@ -240,7 +240,7 @@ def test_arrays_of_other_types_are_refused(path: Path, array: NDArray[Any]) -> N
 )
 def test_fields_that_would_not_come_back_are_refused(path: Path, arrays: Any, fields: Any, sentence: str) -> None:
     with pytest.raises(TypeError, match=sentence):
-        write_container(path, arrays=arrays, fields=fields)
+        write_checkpoint_file(path, arrays=arrays, fields=fields)
     assert not path.exists()
 
 
@@ -252,21 +252,21 @@ def nested(levels: int) -> Json:
 
 
 def test_depth_has_the_same_limit_on_both_ways(path: Path) -> None:
-    write_container(path, arrays={}, fields={"a": nested(61), "b": "[" * 1000 + '\\"' + "{" * 1000})
-    assert read_container(path)[1]["a"] == nested(61)
+    write_checkpoint_file(path, arrays={}, fields={"a": nested(61), "b": "[" * 1000 + '\\"' + "{" * 1000})
+    assert read_checkpoint_file(path)[1]["a"] == nested(61)
     endless: list[Json] = []
     endless.append(endless)
     for value in (nested(63), nested(1000), endless):
         with pytest.raises(ValueError, match="expected fields of at most 64 levels, got more in fields"):
-            write_container(path, arrays={}, fields={"a": value})
+            write_checkpoint_file(path, arrays={}, fields={"a": value})
 
 
 def test_other_limits(path: Path) -> None:
     with pytest.raises(ValueError, match="digits"):
-        write_container(path, arrays={}, fields={"a": 10**5000})
+        write_checkpoint_file(path, arrays={}, fields={"a": 10**5000})
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
         with pytest.raises(ValueError, match="expected at most 32 dimensions as 'x', got 33"):
-            write_container(path, arrays={"x": np.zeros((1,) * 33)}, fields={})
+            write_checkpoint_file(path, arrays={"x": np.zeros((1,) * 33)}, fields={})
     assert not path.exists()
 
 
@@ -383,8 +383,8 @@ def test_while_a_damaged_file_is_replaced_its_predecessor_stays(path: Path, monk
 
 def whole(path: Path) -> bool:
     try:
-        read_container(path)
-    except ContainerError:
+        read_checkpoint_file(path)
+    except CheckpointError:
         return False
     return True
 
@@ -399,13 +399,13 @@ KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np
-from daedal.storage.checkpoint_file import read_container, write_container
+from daedal.storage.checkpoint_file import read_checkpoint_file, write_checkpoint_file
 from daedal.storage.atomic import previous_path
 
 path, rng = Path(sys.argv[1]), random.Random(7)
 
 def put(number):
-    write_container(path, arrays={"a": np.full(50_000, number)}, fields={"number": number})
+    write_checkpoint_file(path, arrays={"a": np.full(50_000, number)}, fields={"number": number})
 
 put(0)
 put(1)
@@ -425,7 +425,7 @@ for turn in range(20):
     os.waitpid(child, 0)
     numbers = []
     for place in (path, previous_path(path)):
-        arrays, fields = read_container(place)
+        arrays, fields = read_checkpoint_file(place)
         assert (arrays["a"] == fields["number"]).all() and arrays["a"].shape == (50_000,)
         numbers.append(fields["number"])
     assert numbers[0] >= reached and 1 <= numbers[0] - numbers[1] <= 2, (reached, numbers)
@@ -449,12 +449,12 @@ def test_a_killed_process_leaves_two_whole_files(path: Path) -> None:
 TOO_LARGE = """
 import resource, sys
 import numpy as np
-from daedal.storage.checkpoint_file import write_container
+from daedal.storage.checkpoint_file import write_checkpoint_file
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 for length in (10**3, 10**5):
     try:
-        write_container(sys.argv[1], arrays={"a": np.full(length, 2)}, fields={})
+        write_checkpoint_file(sys.argv[1], arrays={"a": np.full(length, 2)}, fields={})
     except OSError as error:
         print(error)
 """
@@ -464,7 +464,7 @@ def test_a_disk_that_is_full(path: Path) -> None:
     put(path, 1)
     done = subprocess.run([sys.executable, "-c", TOO_LARGE, path], capture_output=True, text=True, check=True)
     assert done.stdout == f"cannot write a checkpoint to {path}: File too large; make room or name another place\n"
-    assert read_container(path)[0]["a"].tolist() == [2] * 1000
+    assert read_checkpoint_file(path)[0]["a"].tolist() == [2] * 1000
     assert number_in(previous_path(path)) == 1
     assert len(os.listdir(path.parent)) == 2
 
@@ -490,9 +490,9 @@ def test_a_folder_that_may_not_be_written(path: Path, monkeypatch: pytest.Monkey
         with pytest.raises(
             PermissionError, match=r"^cannot write a study to .*run\.ckpt: Permission denied; make room"
         ):
-            write_container(path, arrays={}, fields={}, what="a study")
+            write_checkpoint_file(path, arrays={}, fields={}, what="a study")
         with pytest.raises(PermissionError, match=r"^cannot read a study from .*run\.ckpt: Permission denied$"):
-            read_container(path, what="a study")
+            read_checkpoint_file(path, what="a study")
     assert number_in(path) == 1
 
 
@@ -520,19 +520,19 @@ def test_places_that_are_no_files(tmp_path: Path) -> None:
 
 
 def told(path: Path, **what: str) -> str:
-    with pytest.raises(ContainerError) as caught:
-        read_container(path, **what)
+    with pytest.raises(CheckpointError) as caught:
+        read_checkpoint_file(path, **what)
     return str(caught.value).replace(f"{path.parent}{os.sep}", "")
 
 
 def test_nothing_there(path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"^expected a checkpoint at .*, found nothing there; check the name$"):
-        read_container(path)
+        read_checkpoint_file(path)
     put(path, 1)
     put(path, 2)
     path.unlink()
     with pytest.raises(FileNotFoundError, match=r"nothing there; the one before it is at .*run\.ckpt\.previous$"):
-        read_container(path)
+        read_checkpoint_file(path)
 
 
 def test_not_a_file(path: Path) -> None:
@@ -635,7 +635,7 @@ def test_a_file_that_is_replaced_while_it_is_read(path: Path, monkeypatch: pytes
 
 
 def test_a_file_that_shrinks_while_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_container(path, arrays={"a": np.zeros(10**6)}, fields={})
+    write_checkpoint_file(path, arrays={"a": np.zeros(10**6)}, fields={})
     size = path.stat().st_size
     monkeypatch.setattr(container, "check_fits", lambda count, what: os.truncate(path, 10**6))
     assert told(path) == f"run.ckpt is cut short: {10**6} of {size} bytes; copy it again or start anew"
@@ -655,7 +655,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def good(path: Path) -> bytes:
     arrays, fields = example()
-    write_container(path, arrays=arrays, fields=fields)
+    write_checkpoint_file(path, arrays=arrays, fields=fields)
     data = path.read_bytes()
     assert 1800 < len(data) < 2400
     return data
@@ -665,8 +665,8 @@ def refused(path: Path, data: bytes) -> bool:
     """Tell whether a file is refused; where it is not, it must hold the same as the good one."""
     path.write_bytes(data)
     try:
-        content = read_container(path)
-    except ContainerError as error:
+        content = read_checkpoint_file(path)
+    except CheckpointError as error:
         sentence = str(error)
         assert len(sentence) < 400
         assert "\n" not in sentence
@@ -832,8 +832,8 @@ def test_fuzz_hostile_text_under_a_right_checksum(path: Path, good: bytes) -> No
             data[rng.randrange(len(data))] = rng.choice(b'{}[]",:\\0129eE-.ntf \x00\xff')
         path.write_bytes(sealed(bytes(data), payload))
         try:
-            arrays, fields = read_container(path)
-        except ContainerError:
+            arrays, fields = read_checkpoint_file(path)
+        except CheckpointError:
             continue
         assert sum(array.nbytes for array in arrays.values()) == len(payload)
         assert isinstance(fields, dict)

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daedal.run.state import State
-from daedal.storage.checkpoint_file import ContainerError
-from daedal.storage.packing import Json
+from daedal.types import Json, State, StateError
 
 N = 3
 
@@ -66,20 +64,20 @@ KINDS: dict[str, list[Json]] = {
     ids=lambda it: repr(it)[:20],
 )
 def test_a_field_of_another_kind_is_refused(kind: str, value: Json) -> None:
-    with pytest.raises(ContainerError, match=r"^expected it in the checkpoint to be .*, got .*not made by a run") as it:
+    with pytest.raises(StateError, match=r"^expected it in the checkpoint to be .*, got .*not made by a run") as it:
         getattr(field(value), kind)("it")
     assert len(str(it.value)) < 250
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_field_that_is_missing_is_refused(kind: str) -> None:
-    with pytest.raises(ContainerError, match=r"^expected other in .*, got None"):
+    with pytest.raises(StateError, match=r"^expected other in .*, got None"):
         getattr(field(1), kind)("other")
 
 
 @pytest.mark.parametrize("value", ["a\nb", "\x1b[2J", "long" * 1000, ["x" * 10_000], {"a\nb": "c\nd"}])
 def test_what_came_is_shown_in_one_short_line_that_does_nothing_to_a_terminal(value: Json) -> None:
-    with pytest.raises(ContainerError) as refused:
+    with pytest.raises(StateError) as refused:
         field(value).truth("it")
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) < 250
@@ -118,13 +116,13 @@ ODD_ROWS: list[Any] = [
 
 @pytest.mark.parametrize("rows", [*ODD_ROWS, np.zeros(N, dtype=np.uint8)])
 def test_what_is_not_rows_of_bits_is_refused(rows: Any) -> None:
-    with pytest.raises(ContainerError, match=r"^expected it in the checkpoint to be (rows of 3 bits|an array), got"):
+    with pytest.raises(StateError, match=r"^expected it in the checkpoint to be (rows of 3 bits|an array), got"):
         array(rows).bits("it", N)
 
 
 @pytest.mark.parametrize("row", [*ODD_ROWS, np.zeros((1, N), dtype=np.uint8), np.zeros(N + 1, dtype=np.uint8)])
 def test_what_is_not_a_row_of_bits_is_refused(row: Any) -> None:
-    with pytest.raises(ContainerError, match=r"^expected it in the checkpoint to be (a row of 3 bits|an array), got"):
+    with pytest.raises(StateError, match=r"^expected it in the checkpoint to be (a row of 3 bits|an array), got"):
         array(row).row("it", N)
 
 
@@ -141,19 +139,19 @@ def test_what_is_not_a_row_of_bits_is_refused(row: Any) -> None:
     ],
 )
 def test_what_is_not_a_number_a_row_is_refused(numbers: Any) -> None:
-    with pytest.raises(ContainerError, match=r"^expected it in the checkpoint to be (a number for each row|an array)"):
+    with pytest.raises(StateError, match=r"^expected it in the checkpoint to be (a number for each row|an array)"):
         array(numbers).numbers("it", like="rows")
 
 
 def test_numbers_for_rows_that_are_not_there_are_refused() -> None:
     for like in (None, np.zeros((), dtype=np.uint8)):
         state = State(arrays={"it": np.zeros(2)} | ({} if like is None else {"rows": like}), fields={})
-        with pytest.raises(ContainerError, match=r"^expected rows in the checkpoint to be an array"):
+        with pytest.raises(StateError, match=r"^expected rows in the checkpoint to be an array"):
             state.numbers("it", like="rows")
 
 
 def test_an_array_that_is_missing_or_has_no_dimension_is_refused() -> None:
-    with pytest.raises(ContainerError, match=r"^expected other in the checkpoint to be an array, got none"):
+    with pytest.raises(StateError, match=r"^expected other in the checkpoint to be an array, got none"):
         array(np.zeros(2)).array("other")
-    with pytest.raises(ContainerError, match=r"^expected it in the checkpoint to be an array, got dtype=float64"):
+    with pytest.raises(StateError, match=r"^expected it in the checkpoint to be an array, got dtype=float64"):
         array(np.zeros(())).array("it")
