@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from numbers import Integral, Real
+from numbers import Real
+
+from daedal.settings.checks import check_whole
 
 TOLERANCE = 1e-6
 """How far below a target still counts as reached: tables of real numbers do not add up to the last digit."""
@@ -92,23 +94,25 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, least in (("max_evaluations", 1), ("max_generations", 0), ("patience", 1)):
-            value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= least):
-                raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}")
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name), least=least)
         if self.target is not None and not _is_number(self.target):
             raise ValueError(f"expected target to be a number, got target={self.target!r}")
         seconds = self.max_seconds
-        number = isinstance(seconds, Real) and not isinstance(seconds, bool)
-        if seconds is not None and not (number and seconds > 0):
+        if seconds is not None and not (_is_number(seconds) and seconds > 0):
             raise ValueError(f"expected max_seconds to be a number above 0, got max_seconds={seconds!r}")
 
-    def reached(self, *, generation: int, since_best: int, evaluations: int, best: float) -> StopReason | None:
-        """Give the limit that a run has reached, if any; the target comes first."""
+    def reached(self, *, evaluations: int, best: float, generation: int | None, since_best: int) -> StopReason | None:
+        """Give the limit that a run has reached, if any; the target comes first.
+
+        The number of the generation is None in the middle of one, where limits on generations have to wait.
+        """
         if self.target is not None and meets(best, self.target):
             return StopReason.TARGET
         if self.max_evaluations is not None and evaluations >= self.max_evaluations:
             return StopReason.EVALUATIONS
+        if generation is None:
+            return None
         if self.max_generations is not None and generation >= self.max_generations:
             return StopReason.GENERATIONS
         if self.patience is not None and since_best >= self.patience:

@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
+from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import Any, ParamSpec, TypeVar
 
-from daedal.evaluation.caller import Objective
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
-from daedal.models.base import Model
-from daedal.objectives.bound import bind
-from daedal.optimizers.presets import Algorithm, find_algorithm
-from daedal.problems import Problem
+from daedal.objectives.bound import AnyObjective
+from daedal.optimizers.registry import AnyAlgorithm, find_algorithm
 from daedal.result import Result
 from daedal.rng import check_seed
-from daedal.run.checkpoint import EVERY, Checkpointer, load, taken
-from daedal.run.config import Initial, Recipe
+from daedal.run.checkpoint import EVERY, Checkpointer, load_checkpoint
+from daedal.run.config import DisplayFactory, Initial, RunConfig
 from daedal.run.loop import Callback
-from daedal.run.resuming import recipe_again
+from daedal.run.resume import restored_config
 from daedal.settings.parameters import Setting
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 def maximize(
-    objective: Objective | Problem | str,
+    objective: AnyObjective,
     n: int | None = None,
     *,
-    algorithm: str | Algorithm | Model = "dae",
-    popsize: int | None = None,
+    algorithm: AnyAlgorithm = "dae",
     seed: int | None = None,
     max_evaluations: int | None = None,
     max_generations: int | None = None,
     max_seconds: float | None = None,
     patience: int | None = None,
     target: float | None = None,
+    minimize: bool = False,
     vectorized: bool = True,
     shuffle: bool = True,
     initial: Initial | None = None,
@@ -56,19 +59,20 @@ def maximize(
     Parameters
     ----------
     objective
-        A function of an array of 0/1 rows, shape (rows, n), that gives one number a row; a function of one row, with
+        A function of an array of 0/1 rows, shape (rows, n), that gives one number per row; a function of one row, with
         vectorized=False; a problem; or the name of one ("hiff:n=64").
     n
         Number of variables, for a function.
     algorithm
-        A name (`daedal list` shows them), a model, or an `Algorithm`.
-    popsize
-        Size of the population; chosen from n where not given, and then to be read from the result.
+        A name (`daedal list` shows them), "path/to/file.py:NAME", an `Algorithm`, a configuration, a model, or a
+        function that builds an optimizer from n, seed, limits and initial.
     seed
         Same seed, same result.
     max_evaluations, max_generations, max_seconds, patience, target
-        What ends the run: see `Limits`. Generations and patience come from the algorithm where not given, and the
-        target from a problem's known optimum.
+        What ends the run: see `Limits`. What is not given comes from the algorithm, and the target from a problem's
+        known optimum.
+    minimize
+        Whether to look for the smallest value instead: see `minimize`.
     vectorized
         Whether the objective takes a batch or one row.
     shuffle
@@ -91,8 +95,7 @@ def maximize(
     cache
         A file (SQLite) that keeps values for other runs and programs, under a name and a version.
     name, version
-        What the objective is called in the cache; for a function, a name has to be given. Another version is another
-        objective.
+        What the objective is called in the cache; a function needs a name. Another version is another objective.
     checkpoint, every
         A file to go on from with `resume`, and when to write it: "60s", or after so many generations.
     progress
@@ -100,7 +103,7 @@ def maximize(
     callback
         Called with each `Generation`; returns True to stop the run.
     **settings
-        Hyperparameters of the algorithm, such as corruption=0.05; an unknown one lists the known ones.
+        Settings of the algorithm, such as popsize=200 or corruption=0.05; an unknown one lists the known ones.
 
     Returns
     -------
@@ -114,13 +117,14 @@ def maximize(
     >>> result.fitness
     20.0
     """
-    return _start(
-        objective,
-        n,
-        sign=1,
-        algorithm=find_algorithm(algorithm).with_settings(settings),
-        popsize=popsize,
+    config = RunConfig(
+        objective=objective,
+        n=n,
+        algorithm=find_algorithm(algorithm).with_settings(settings, keywords=_KEYWORDS),
         seed=check_seed(seed),
+        minimize=minimize,
+        vectorized=vectorized,
+        shuffle=shuffle,
         limits=Limits(
             max_evaluations=max_evaluations,
             max_generations=max_generations,
@@ -128,7 +132,7 @@ def maximize(
             patience=patience,
             target=target,
         ),
-        means=EvaluationOptions(
+        evaluation=EvaluationOptions(
             workers=workers,
             executor=executor,
             on_error=on_error,
@@ -138,44 +142,27 @@ def maximize(
             name=name,
             version=version,
         ),
-        vectorized=vectorized,
-        shuffle=shuffle,
         initial=initial,
-        keeper=None if checkpoint is None else Checkpointer(checkpoint, every),
-        progress=progress,
-        callback=callback,
     )
+    checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every)
+    return config.run(checkpointer=checkpointer, display=_display(progress), callback=callback)
 
 
-def minimize(
-    objective: Objective | Problem | str,
-    n: int | None = None,
-    *,
-    algorithm: str | Algorithm | Model = "dae",
-    popsize: int | None = None,
-    seed: int | None = None,
-    max_evaluations: int | None = None,
-    max_generations: int | None = None,
-    max_seconds: float | None = None,
-    patience: int | None = None,
-    target: float | None = None,
-    vectorized: bool = True,
-    shuffle: bool = True,
-    initial: Initial | None = None,
-    workers: int = 1,
-    executor: Executor | None = None,
-    on_error: str = "raise",
-    timeout: float | None = None,
-    deduplicate: bool = True,
-    cache: str | os.PathLike[str] | None = None,
-    name: str | None = None,
-    version: str = "",
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: str | int = EVERY,
-    progress: bool = False,
-    callback: Callback | None = None,
-    **settings: Setting,
-) -> Result:
+_KEYWORDS = tuple(inspect.signature(maximize).parameters)
+
+
+def _same_parameters(as_those_of: Callable[_P, _T]) -> Callable[[Callable[..., _T]], Callable[_P, _T]]:
+    """Give a function the signature of another, for those who read it and for type checkers."""
+
+    def signed(function: Callable[..., _T]) -> Callable[_P, _T]:
+        function.__signature__ = inspect.signature(as_those_of)  # type: ignore[attr-defined]
+        return function
+
+    return signed
+
+
+@_same_parameters(as_those_of=maximize)
+def minimize(*objective: Any, **keywords: Any) -> Result:
     """Find the bits with the smallest value of an objective.
 
     As `maximize`, with all signs as the objective has them: in the target, the result, its history and the callback.
@@ -188,78 +175,14 @@ def minimize(
     >>> result.fitness, result.success
     (0.0, True)
     """
-    return _start(
-        objective,
-        n,
-        sign=-1,
-        algorithm=find_algorithm(algorithm).with_settings(settings),
-        popsize=popsize,
-        seed=check_seed(seed),
-        limits=Limits(
-            max_evaluations=max_evaluations,
-            max_generations=max_generations,
-            max_seconds=max_seconds,
-            patience=patience,
-            target=target,
-        ),
-        means=EvaluationOptions(
-            workers=workers,
-            executor=executor,
-            on_error=on_error,
-            timeout=timeout,
-            deduplicate=deduplicate,
-            cache=None if cache is None else os.fspath(cache),
-            name=name,
-            version=version,
-        ),
-        vectorized=vectorized,
-        shuffle=shuffle,
-        initial=initial,
-        keeper=None if checkpoint is None else Checkpointer(checkpoint, every),
-        progress=progress,
-        callback=callback,
-    )
-
-
-def _start(
-    objective: Objective | Problem | str,
-    n: int | None,
-    *,
-    sign: int,
-    algorithm: Algorithm,
-    popsize: int | None,
-    seed: int,
-    limits: Limits,
-    means: EvaluationOptions,
-    vectorized: bool,
-    shuffle: bool,
-    initial: Initial | None,
-    keeper: Checkpointer | None,
-    progress: bool,
-    callback: Callback | None,
-) -> Result:
-    """Maximise sign * objective: make the optimizer, run it, report in the objective's own signs."""
-    if callback is not None and not callable(callback):
-        raise TypeError(f"expected a function as callback, got callback={callback!r}")
-    task = bind(objective, n, seed=seed, popsize=popsize, vectorized=vectorized, shuffle=shuffle)
-    recipe = Recipe(
-        task=task,
-        sign=sign,
-        algorithm=algorithm,
-        popsize=popsize,
-        seed=seed,
-        limits=algorithm.limits(limits),
-        means=means,
-        shuffle=shuffle,
-    )
-    return recipe.run(None, initial=initial, keeper=keeper, progress=progress, callback=callback)
+    return maximize(*objective, **{**keywords, "minimize": True})
 
 
 def resume(
     checkpoint: str | os.PathLike[str],
-    objective: Objective | Problem | str | None = None,
+    objective: AnyObjective | None = None,
     *,
-    algorithm: str | Algorithm | Model | None = None,
+    algorithm: AnyAlgorithm | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
     every: str | int = EVERY,
@@ -293,14 +216,21 @@ def resume(
     >>> half.fitness < whole.fitness, whole.fitness
     (True, 60.0)
     """
-    if callback is not None and not callable(callback):
-        raise TypeError(f"expected a function as callback, got callback={callback!r}")
-    state = load(checkpoint)
-    recipe = recipe_again(taken(state, "description"), os.fspath(checkpoint), objective, algorithm)
-    means = recipe.means
+    state = load_checkpoint(checkpoint)
+    config = restored_config(state, os.fspath(checkpoint), objective, algorithm)
+    evaluation = config.evaluation
     if executor is not None:
-        means = dataclasses.replace(means, workers=1 if workers is None else workers, executor=executor)
+        evaluation = dataclasses.replace(evaluation, workers=1 if workers is None else workers, executor=executor)
     elif workers is not None:
-        means = dataclasses.replace(means, workers=workers)
-    recipe = dataclasses.replace(recipe, means=means)
-    return recipe.run(state, initial=None, keeper=Checkpointer(checkpoint, every), progress=progress, callback=callback)
+        evaluation = dataclasses.replace(evaluation, workers=workers)
+    config = dataclasses.replace(config, evaluation=evaluation)
+    checkpointer = Checkpointer(checkpoint, every)
+    return config.run(state=state, checkpointer=checkpointer, display=_display(progress), callback=callback)
+
+
+def _display(wanted: bool) -> DisplayFactory | None:
+    if not wanted:
+        return None
+    from daedal.cli.live_table import LiveTable
+
+    return lambda title, goal: LiveTable(title, goal=goal)

@@ -27,12 +27,14 @@ class Result:
         Why the run ended; `stop.message` says it in a sentence.
     evaluations, evaluations_to_best
         Rows evaluated in all, and up to the generation that found x; duplicates count.
-    carried_out, cached, failed
+    evaluated, cached, failed
         What became of these rows: the objective gave a value; the value was known from before; it failed.
     failures
         The first rows that failed, and why.
+    batches
+        Batches in which they were asked for; what can be evaluated side by side is in one batch.
     generations
-        Generations after the first, random one.
+        Generations after the first one.
     seconds
         Time on the clock.
     cpu_seconds, cpu_seconds_to_best
@@ -41,7 +43,7 @@ class Result:
     history
         One record a generation.
     algorithm, settings, popsize, seed
-        What was run.
+        What was run; popsize is None for an algorithm without a population size.
     optimum
         The known optimum of the problem, or None.
     """
@@ -52,10 +54,11 @@ class Result:
     stop: StopReason
     evaluations: int
     evaluations_to_best: int
-    carried_out: int
+    evaluated: int
     cached: int
     failed: int
     failures: tuple[Failure, ...]
+    batches: int
     generations: int
     seconds: float
     cpu_seconds: float
@@ -63,13 +66,14 @@ class Result:
     history: tuple[Generation, ...]
     algorithm: str
     settings: dict[str, Setting]
-    popsize: int
+    popsize: int | None
     seed: int
     optimum: float | None
 
     def __repr__(self) -> str:
+        size = "" if self.popsize is None else f", popsize={self.popsize}"
         return (
             f"Result(fitness={self.fitness:g}, x={to_text(self.x)}, success={self.success}, stop={self.stop}, "
             f"evaluations={self.evaluations}, generations={self.generations}, cpu_seconds={self.cpu_seconds:.2f}, "
-            f"algorithm={self.algorithm}, popsize={self.popsize}, seed={self.seed})"
+            f"algorithm={self.algorithm}{size}, seed={self.seed})"
         )

@@ -104,6 +104,29 @@ class State:
     arrays: Mapping[str, NDArray[Any]]
     fields: Mapping[str, Json]
 
+    @classmethod
+    def join(cls, parts: Mapping[str, State]) -> State:
+        """Make one state of several, each under its name; `part` gives them back, and they may be joined themselves.
+
+        Examples
+        --------
+        >>> inner = State(arrays={}, fields={"generation": 3})
+        >>> State.join({"first": inner}).part("first").whole("generation")
+        3
+        """
+        arrays = {f"{name}/{key}": array for name, part in parts.items() for key, array in part.arrays.items()}
+        return cls(arrays=arrays, fields={name: dict(part.fields) for name, part in parts.items()})
+
+    def part(self, name: str) -> State:
+        """Give the part of a joined state that has a name."""
+        start = f"{name}/"
+        arrays = {key.removeprefix(start): array for key, array in self.arrays.items() if key.startswith(start)}
+        return State(arrays=arrays, fields=self.inner(name).fields)
+
+    def extend(self, *, arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Json]) -> State:
+        """Give this state with more in it."""
+        return State(arrays={**self.arrays, **arrays}, fields={**self.fields, **fields})
+
     def whole(self, name: str) -> int:
         """Give a whole number of at least 0."""
         value = self.fields.get(name)
@@ -181,6 +204,13 @@ class State:
             raise _odd(name, f"a number for each row of {like}", f"shape={array.shape}")
         return array
 
+    def floats(self, name: str) -> Fitness:
+        """Give numbers, shape (any,), none of them nan."""
+        array = self._array(name, np.float64)
+        if array.ndim != 1 or np.isnan(array).any():
+            raise _odd(name, "numbers", f"shape={array.shape}")
+        return array
+
     def array(self, name: str) -> NDArray[Any]:
         """Give an array of at least one dimension."""
         return self._array(name, None)
@@ -198,6 +228,4 @@ def _shown_value(value: Json) -> str:
 
 
 def _odd(name: str, expected: str, came: str) -> StateError:
-    return StateError(
-        f"expected {name} in the checkpoint to be {expected}, got {came}; it was not made by a run of daedal"
-    )
+    return StateError(f"expected {name} to be {expected}, got {came}; no run of daedal made this")

@@ -6,18 +6,18 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.caller import Answers, Caller, Objective, ObjectiveError
+from daedal.evaluation.caller import Answers, Caller, ObjectiveError
 from daedal.evaluation.dispatcher import ChunkFunction, Dispatcher, RowsFunction, TimedFunction
 from daedal.evaluation.executor_pool import ExecutorPool
 from daedal.evaluation.failures import Failure, OnError
 from daedal.evaluation.memory_cache import MemoryCache, distinct
+from daedal.evaluation.options import EvaluationOptions
 from daedal.evaluation.process_pool import ProcessPool
 from daedal.evaluation.serial import Serial
 from daedal.types import Bits, Fitness, Json, State, to_text
@@ -93,34 +93,31 @@ class Evaluator:
     Examples
     --------
     >>> import numpy as np
-    >>> evaluate = Evaluator(lambda x: x.sum(axis=1))
-    >>> evaluate(np.array([[1, 0], [1, 1], [1, 0]], dtype=np.uint8)), evaluate.carried_out, evaluate.cached
+    >>> evaluate = Evaluator(Caller(lambda x: x.sum(axis=1)), n=2)
+    >>> evaluate(np.array([[1, 0], [1, 1], [1, 0]], dtype=np.uint8)), evaluate.evaluated, evaluate.cached
     (array([1., 2., 1.]), 2, 1)
     """
 
     def __init__(
         self,
-        objective: Objective,
+        caller: Caller,
         *,
-        vectorized: bool = True,
-        sign: int = 1,
-        dtype: type[np.integer[Any]] = np.int64,
+        n: int,
         order: NDArray[np.intp] | None = None,
-        deduplicate: bool = True,
+        options: EvaluationOptions = EvaluationOptions(),
         cache: RowCache | None = None,
-        workers: int = 1,
-        executor: Executor | None = None,
-        on_error: OnError | None = None,
-        timeout: float | None = None,
+        on_exit: Any = None,
     ) -> None:
-        self.caller = Caller(objective, vectorized=vectorized, sign=sign, dtype=dtype)
+        self.caller = caller
+        self.n = n
         self.order = order
-        self.deduplicate = deduplicate
+        self.deduplicate = options.deduplicate
         self.cache = cache
-        self.workers = workers
-        self.executor = executor
-        self.on_error = OnError() if on_error is None else on_error
-        self.timeout = timeout
+        self.workers = options.workers
+        self.executor = options.executor
+        self.on_error = OnError.read(options.on_error)
+        self.timeout = options.timeout
+        self.batches = 0
         self._carried_out = 0  # in whole batches
         self.cached = 0
         self.failed = 0
@@ -144,14 +141,14 @@ class Evaluator:
         self.close()
 
     @property
-    def carried_out(self) -> int:
+    def evaluated(self) -> int:
         """Rows that the objective gave a value for, also in a batch that is not complete."""
         return self._carried_out + sum(len(values) for _, values in self._resumed + self._partial)
 
     @property
     def evaluations(self) -> int:
         """Rows asked for, and answered."""
-        return self.carried_out + self.cached + self.failed
+        return self.evaluated + self.cached + self.failed
 
     def close(self) -> None:
         """End the workers, and tell nobody any more."""
@@ -166,11 +163,11 @@ class Evaluator:
 
     def __call__(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), to be maximised, of the rows of x, shape (rows, n)."""
-        fitness = self.answer(x)
+        fitness = self.evaluate(x)
         self.commit()
         return fitness
 
-    def answer(self, x: Bits) -> Fitness:
+    def evaluate(self, x: Bits) -> Fitness:
         """Do the same, but count and remember nothing yet: `commit` does, once the answer has arrived."""
         values, known = self._known(x)
         self._note_best(x[known], self.caller.sign * values[known])
@@ -196,7 +193,11 @@ class Evaluator:
             if self.deduplicate:  # what hangs or dies once will do so again
                 self._remembered(x.shape[1]).add(x, values)
         self.cached += self._known_before
+        self.batches += 1
         self._partial, self._failing, self._known_before = [], [], 0
+
+    def pending_best(self) -> tuple[Bits, float] | None:
+        return self.best
 
     def state(self) -> State:
         """Give what was counted and is known, as of the last whole batch, and the answers that came since."""
@@ -206,12 +207,19 @@ class Evaluator:
             arrays["partial"] = np.concatenate([rows for rows, _ in came])
             arrays["partial_values"] = np.concatenate([values for _, values in came])
         failures: list[Json] = [[failure.x, failure.error] for failure in self.failures]
-        counts: dict[str, Json] = {"carried_out": self._carried_out, "cached": self.cached, "failed": self.failed}
+        counts: dict[str, Json] = {
+            "batches": self.batches,
+            "evaluated": self._carried_out,
+            "cached": self.cached,
+            "failed": self.failed,
+        }
         return State(arrays=arrays, fields={**counts, "failures": failures})
 
-    def restore(self, state: State, n: int) -> None:
+    def restore(self, state: State) -> None:
         """Go on where another evaluator stood when it gave its state."""
-        self._carried_out = state.whole("carried_out")
+        n = self.n
+        self.batches = state.whole("batches")
+        self._carried_out = state.whole("evaluated")
         self.cached, self.failed = state.whole("cached"), state.whole("failed")
         self.failures = [Failure(*map(str, one)) for one in state.listed("failures") if isinstance(one, list)]
         memory = {

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.failures import OnError
-from daedal.evaluation.sqlite_cache import SQLiteCache
-from daedal.objectives.bound import BoundObjective
 from daedal.settings.parameters import plain
-from daedal.types import Json
+from daedal.types import Json, State, StateError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,33 +40,15 @@ class EvaluationOptions:
             raise ValueError("expected a cache or deduplicate=False, got both: a cache gives every row one value")
         OnError.read(self.on_error)
 
-    def evaluator(self, task: BoundObjective, *, sign: int, closing: ExitStack) -> Evaluator:
-        """Make the evaluator; what has to be closed after the run is given to `closing`."""
-        return Evaluator(
-            task.objective,
-            vectorized=task.vectorized,
-            sign=sign,
-            dtype=task.dtype,
-            order=task.places,
-            deduplicate=self.deduplicate,
-            cache=None if self.cache is None else closing.enter_context(self._file(task)),
-            workers=self.workers,
-            executor=self.executor,
-            on_error=OnError.read(self.on_error),
-            timeout=self.timeout,
-        )
-
-    def _file(self, task: BoundObjective) -> SQLiteCache:
-        name = self.name or task.cache_name()
-        if name is None:
-            raise ValueError(
-                f"expected a name for the values of {task.name} in the cache: name=... (--name); a version, too, if "
-                "the objective will change"
-            )
-        assert self.cache is not None
-        return SQLiteCache(self.cache, n=task.n, objective=name, version=self.version)
-
-    def as_json(self) -> dict[str, Json]:
+    def to_json(self) -> dict[str, Json]:
         """Give what a checkpoint keeps: all but the executor."""
         kept = [field.name for field in dataclasses.fields(self) if field.name != "executor"]
         return {**{name: plain(getattr(self, name)) for name in kept}, "version": str(self.version)}
+
+    @classmethod
+    def from_json(cls, kept: State) -> EvaluationOptions:
+        known = {one.name for one in dataclasses.fields(cls)} - {"executor"}
+        odd = [name for name in kept.fields if name not in known]
+        if odd:
+            raise StateError(f"expected evaluation options, got {odd[0]!r}")
+        return cls(**kept.fields)  # type: ignore[arg-type]

@@ -23,7 +23,6 @@ from typing import Any
 from daedal.evaluation.pickling import pack, unpack
 from daedal.evaluation.signals import interrupts_ignored
 from daedal.evaluation.words import named
-from daedal.objectives.process import kill_programs
 
 _KILLED_EARLY = 10  # workers that may be killed while they start, before it must have a reason
 
@@ -239,13 +238,17 @@ def _answer(connection: Connection, function: Callable[[Any], Any], payload: obj
 
 
 def _leave(*_: object) -> None:
-    kill_programs()
+    import daedal.objectives.process
+
+    daedal.objectives.process.kill_programs()
     os._exit(128 + signal.SIGTERM)
 
 
 def _leave_by_signal(*_: object) -> None:
     """End as SIGTERM would have it, so that the parent sees that it came from outside."""
-    kill_programs()
+    import daedal.objectives.process
+
+    daedal.objectives.process.kill_programs()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.caller import Answers, Caller, ObjectiveMisuse
-from daedal.objectives.program import Program
 from daedal.types import Bits
 
 SECONDS_BETWEEN_NOTES = 0.1  # where rows are evaluated here, one by one
@@ -58,5 +57,3 @@ class Serial:
 
     def close(self) -> None:
         """End a program that is kept running."""
-        if isinstance(self.caller.objective, Program):
-            self.caller.objective.close()

@@ -1,20 +1,26 @@
-"""An objective made ready: how it is called, its size, its optimum, and the order of its variables."""
+"""An objective made ready for a run: how it is called, its size, its optimum, and the order of its variables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from functools import cached_property
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.caller import Objective
-from daedal.optimizers.eda import choose_popsize
-from daedal.problems import Problem, shuffled
+from daedal.evaluation.caller import Caller, Objective
+from daedal.objectives.process import kill_programs
+from daedal.objectives.program import Program
+from daedal.problems.base import Problem
 from daedal.problems.registry import canonical_problem, find_problem, problem_file
 from daedal.rng import Stream, stream
+from daedal.settings.checks import check_whole
 from daedal.types import Bits
+
+AnyObjective: TypeAlias = Objective | Problem | str
+"""What can be optimised: a function, a problem, or the name of one ("hiff:n=64")."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,48 +31,79 @@ class BoundObjective:
     ----------
     name
         What the user calls it.
-    objective, vectorized, dtype
+    function, vectorized, dtype
         How it is called: see `Caller`.
     n, optimum
         Number of variables, and the largest value where it is known.
-    places
+    order
         Where variable i of the objective stands in the optimizer's rows, shape (n,); None: at i.
     spec
         The text that names a problem of daedal, and makes it again; None for anything else.
     """
 
     name: str
-    objective: Objective
+    function: Objective
     n: int
     vectorized: bool = True
     dtype: type[np.integer[Any]] = np.int64
     optimum: float | None = None
-    places: NDArray[np.intp] | None = None
+    order: NDArray[np.intp] | None = None
     spec: str | None = None
 
     def to_objective(self, x: Bits) -> Bits:
         """Put rows, shape (rows, n) or (n,), in the order of the objective's own variables."""
-        return x.copy() if self.places is None else np.take(x, self.places, axis=-1)
+        return x.copy() if self.order is None else np.take(x, self.order, axis=-1)
 
     def to_optimizer(self, x: Bits) -> Bits:
         """Put rows that are in the objective's order into the optimizer's."""
-        return x.copy() if self.places is None else np.take(x, np.argsort(self.places), axis=-1)
+        return x.copy() if self.order is None else np.take(x, np.argsort(self.order), axis=-1)
 
+    def caller(self, sign: int) -> Caller:
+        """Give who calls it; sign is -1 where smaller values are better."""
+        return Caller(self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype)
+
+    @cached_property
     def cache_name(self) -> str | None:
-        """Give the name that values can be kept under, where it says all: that of a problem without a file."""
+        """The name that values can be kept under, where it says all: that of a problem without a file."""
         if self.spec is None or problem_file(self.spec)[1] is not None:
             return None
         return canonical_problem(self.spec)
 
+    @property
+    def on_exit(self) -> Callable[[], None] | None:
+        """What a worker process has to do before it ends."""
+        return kill_programs if isinstance(self.function, Program) else None
+
+    def close(self) -> None:
+        """End a program that is kept running."""
+        if isinstance(self.function, Program):
+            self.function.close()
+
+
+def objective_size(objective: AnyObjective, n: int | None) -> int:
+    """Give the number of variables; refuse what is no objective.
+
+    Examples
+    --------
+    >>> objective_size("hiff:n=64", None)
+    64
+    """
+    found = find_problem(objective) if isinstance(objective, str) else objective
+    if not isinstance(found, type) and _is_problem(found):
+        if n is not None and n != found.n:
+            raise ValueError(f"the problem has n={found.n} variables, got n={n}; leave n out")
+        return found.n
+    if not callable(found) or isinstance(found, type):
+        raise TypeError(
+            f"expected a function, a problem or its name as objective, got {type(found).__name__}: {found!r}"
+        )
+    if n is None:
+        raise ValueError("a function needs n, the number of its variables, as in maximize(f, n=60)")
+    return check_whole("n", n, least=1, hint="give the number of variables")
+
 
 def bind(
-    objective: Objective | Problem | str,
-    n: int | None,
-    *,
-    seed: int,
-    popsize: int | None = None,
-    vectorized: bool = True,
-    shuffle: bool = True,
+    objective: AnyObjective, n: int | None, *, seed: int, vectorized: bool = True, shuffle: bool = True
 ) -> BoundObjective:
     """Make an objective ready.
 
@@ -75,37 +112,28 @@ def bind(
     >>> bind("hiff:n=64", None, seed=1).optimum
     448.0
     """
+    size = objective_size(objective, n)
     if isinstance(objective, str):
         problem = find_problem(objective)
-        _check_n(n, problem.n)
-        choose_popsize(popsize, problem.n)  # refuses an n that no memory holds, before its order is drawn
-        problem.evaluate(np.zeros((1, problem.n), dtype=np.uint8))  # loads its kernel before the clock starts
-        places = None
-        if shuffle:
-            places = np.argsort(shuffled(problem, rng=stream(seed, Stream.SHUFFLE)).order)
-        return _of_problem(problem, objective, places=places, spec=objective)
-    if not isinstance(objective, type) and _is_problem(objective):
-        _check_n(n, objective.n)
+        problem.evaluate(np.zeros((1, size), dtype=np.uint8))  # loads its kernel before the clock starts
+        order = np.argsort(stream(seed, Stream.SHUFFLE).permutation(size)) if shuffle else None
+        return _of_problem(problem, objective, order=order, spec=objective)
+    if _is_problem(objective):
         return _of_problem(objective, repr(objective))
-    if not callable(objective) or isinstance(objective, type):
-        raise TypeError(
-            f"expected a function, a problem or its name as objective, got {type(objective).__name__}: {objective!r}"
-        )
-    if n is None:
-        raise ValueError("expected n, the number of variables, beside a function, as in maximize(f, n=60)")
-    return BoundObjective(name=_name(objective), objective=objective, n=n, vectorized=vectorized)
+    assert callable(objective)
+    return BoundObjective(name=_name(objective), function=objective, n=size, vectorized=vectorized)
 
 
 def _of_problem(
-    problem: Problem, name: str, *, places: NDArray[np.intp] | None = None, spec: str | None = None
+    problem: Problem, name: str, *, order: NDArray[np.intp] | None = None, spec: str | None = None
 ) -> BoundObjective:
     return BoundObjective(
         name=name,
-        objective=problem.evaluate,
+        function=problem.evaluate,
         n=problem.n,
         dtype=np.uint8,
         optimum=getattr(problem, "optimum", None),
-        places=places,
+        order=order,
         spec=spec,
     )
 
@@ -117,8 +145,3 @@ def _name(objective: Callable[..., object]) -> str:
 def _is_problem(objective: Objective | Problem) -> TypeGuard[Problem]:
     """Not by isinstance: Python 3.11 would compute a landscape's optimum for that."""
     return hasattr(objective, "evaluate") and hasattr(objective, "n")
-
-
-def _check_n(n: int | None, own: int) -> None:
-    if n is not None and n != own:
-        raise ValueError(f"expected n={own}, which the problem has, or no n, got n={n}")

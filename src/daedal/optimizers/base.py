@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
-from daedal.limits import StopReason
-from daedal.types import Bits, Fitness
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.limits import Limits, StopReason
+from daedal.rng import Stream, check_seed, restore_rng, rng_state, stream
+from daedal.settings.checks import check_whole
+from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
+
+Info: TypeAlias = Mapping[str, float]
+"""What a generation has to tell the user, by name: epochs, error, edges."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +46,7 @@ class Generation:
     Attributes
     ----------
     generation
-        0 for the first, random one.
+        0 for the first one.
     evaluations
         Rows evaluated so far.
     best
@@ -47,7 +56,7 @@ class Generation:
     cpu_seconds
         CPU time of the run so far.
     info
-        What the model had to tell: training epochs, error, ...
+        What the optimizer had to tell: training epochs, error, ...
     """
 
     generation: int
@@ -55,11 +64,19 @@ class Generation:
     best: float
     mean: float
     cpu_seconds: float = 0.0
-    info: Mapping[str, float] = field(default_factory=dict)
+    info: Info = field(default_factory=dict)
 
 
 class Optimizer(Protocol):
-    """Anything that can be asked for rows and told their fitness; it maximises."""
+    """Anything that can be asked for rows and told their fitness; it maximises.
+
+    This is the whole contract: runs, checkpoints, workers, comparisons and studies know nothing else of an optimizer.
+    `BaseOptimizer` keeps most of it.
+    """
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
 
     @property
     def stop(self) -> StopReason | None:
@@ -70,11 +87,204 @@ class Optimizer(Protocol):
         """The best solution so far, or None before the first tell."""
 
     @property
-    def last(self) -> Generation | None:
-        """The record of the last generation told."""
+    def evaluations(self) -> int:
+        """Rows told so far."""
+
+    def prepare(self) -> None:
+        """Compile or load what is needed, so that the clock of a run measures the run."""
 
     def ask(self) -> Bits:
-        """Give rows to evaluate, shape (rows, n)."""
+        """Give rows to evaluate, shape (rows, n), any number of them; asked again before `tell`, the same ones."""
 
-    def tell(self, fitness: Fitness) -> None:
-        """Take the fitness, shape (rows,), of the rows asked for."""
+    def tell(self, fitness: Fitness) -> Generation | None:
+        """Take the fitness, shape (rows,), of the rows asked for; give a record where that completes a generation."""
+
+    def state(self) -> State:
+        """Give all that the run needs to go on from here, also while rows are asked for."""
+
+    def restore(self, state: State) -> None:
+        """Go on where another optimizer, built alike, stood when it gave its state; refuse what is none."""
+
+
+class BaseOptimizer(ABC):
+    """Does what every optimizer has to do: counts, the best solution, limits, states; heirs propose and learn.
+
+    Parameters
+    ----------
+    n
+        Number of variables.
+    seed
+        Same seed, same run; None: a fresh one, to be read from `seed`.
+    limits
+        What ends the run.
+    initial
+        Rows to begin with, shape (rows, n), where the heir takes them.
+
+    Attributes
+    ----------
+    rng
+        Random numbers of the heir's own; their state is kept with the optimizer's.
+    generation
+        The number of the generation under way, from 0 on.
+    """
+
+    reproducible: ClassVar[bool] = False
+    """Whether `propose` gives the same rows again from the state before it, so that neither they nor `rng` are kept."""
+
+    def __init__(
+        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
+    ) -> None:
+        self.n = check_whole("n", n, least=1, hint="give the number of variables")
+        self.seed = check_seed(seed)
+        self.limits = Limits() if limits is None else limits
+        if initial is not None:
+            check_bits(initial, self.n)
+        self.initial = initial
+        self.rng = stream(self.seed, Stream.SEARCH)
+        self.stop: StopReason | None = None
+        self.best: Best | None = None
+        self.evaluations = 0
+        self.generation = 0
+        self._asked: Bits | None = None
+        self._told: list[Fitness] = []  # finite fitness of this generation, batch by batch
+
+    @abstractmethod
+    def propose(self) -> Bits:
+        """Give the next rows to evaluate, shape (rows, n); those beyond `rows_left` are cut off."""
+
+    @abstractmethod
+    def learn(self, rows: Bits, fitness: Fitness) -> Info | None:
+        """Take the fitness, shape (rows,), of the rows proposed.
+
+        Returns
+        -------
+        Info or None
+            What there is to tell, maybe nothing, where this completes a generation; None where it does not.
+        """
+
+    def prepare(self) -> None:  # noqa: B027  most heirs need nothing
+        """Compile or load what is needed: nothing, unless an heir says otherwise."""
+
+    def rows_left(self, rows: int) -> int:
+        """Cut a number of rows where the evaluations run out."""
+        most = self.limits.max_evaluations
+        return rows if most is None else min(rows, most - self.evaluations)
+
+    def ask(self) -> Bits:
+        """Give the next rows to evaluate, shape (rows, n); asked again before `tell`, the same ones."""
+        if self.stop is not None:
+            raise ValueError(f"the run has ended ({self.stop}); make a new optimizer")
+        if self._asked is None:
+            rows = self.propose()
+            self._asked = rows[: self.rows_left(len(rows))]
+        return self._asked.copy()
+
+    def tell(self, fitness: Fitness) -> Generation | None:
+        """Take the fitness, shape (rows,), of the rows that `ask` gave, in their order."""
+        if self._asked is None:
+            raise ValueError("tell() comes after ask(): there are no rows whose fitness is awaited")
+        values = _checked(fitness, len(self._asked))
+        rows, self._asked = self._asked, None
+        self.evaluations += len(rows)
+        self._update_best(rows, values)
+        self._told.append(values[np.isfinite(values)])
+        info = self.learn(rows, values)
+        assert self.best is not None
+        limit = self.limits.reached(
+            evaluations=self.evaluations,
+            best=self.best.fitness,
+            generation=None if info is None else self.generation,
+            since_best=self.generation - self.best.generation,
+        )
+        self.stop = limit or self.stop
+        if info is None and self.stop is None:
+            return None
+        record = Generation(
+            generation=self.generation,
+            evaluations=self.evaluations,
+            best=self.best.fitness,
+            mean=_mean(self._told),
+            info=info or {},
+        )
+        self.generation += 1
+        self._told = []
+        return record
+
+    def state(self) -> State:
+        """Give what the run needs to go on from here; heirs extend it."""
+        arrays: dict[str, NDArray[Any]] = {"told": np.concatenate([np.empty(0), *self._told])}
+        fields: dict[str, Json] = {
+            "generation": self.generation,
+            "evaluations": self.evaluations,
+            "stop": None if self.stop is None else self.stop.value,
+            "best": None,
+        }
+        if not self.reproducible:
+            fields["rng"] = rng_state(self.rng)
+            if self._asked is not None:
+                arrays["asked"] = self._asked
+        if self.best is not None:
+            arrays["best"] = self.best.x
+            best = {"fitness": self.best.fitness, "generation": self.best.generation}
+            fields["best"] = {**best, "evaluations": self.best.evaluations}
+        return State(arrays=arrays, fields=fields)
+
+    def restore(self, state: State) -> None:
+        """Go on where another optimizer, built alike, stood when it gave its state; heirs extend it."""
+        self.generation, self.evaluations = state.whole("generation"), state.whole("evaluations")
+        self.stop = StopReason(state.text("stop")) if state.given("stop") else None
+        self._asked = state.bits("asked", self.n) if "asked" in state.arrays else None
+        self._told = [state.floats("told")]
+        if not self.reproducible:
+            restore_rng(self.rng, state.listed("rng"))
+        self.best = None
+        if state.given("best"):
+            best = state.inner("best")
+            self.best = Best(
+                x=state.row("best", self.n),
+                fitness=best.number("fitness"),
+                generation=best.whole("generation"),
+                evaluations=best.whole("evaluations"),
+            )
+            self.best.x.flags.writeable = False
+        if not self._is_possible():
+            found = None if self.best is None else self.best.generation
+            raise ValueError(
+                f"no run has {self.evaluations} evaluations in generation {self.generation} with a best solution of "
+                f"generation {found}"
+            )
+
+    def _is_possible(self) -> bool:
+        if self.best is None:
+            return self.evaluations == self.generation == 0 and self.stop is None
+        most = self.limits.max_evaluations
+        return (
+            self.best.generation <= self.generation
+            and 0 < self.best.evaluations <= self.evaluations
+            and (self.stop is not None or most is None or self.evaluations < most)
+        )
+
+    def _update_best(self, rows: Bits, fitness: Fitness) -> None:
+        i = int(np.argmax(fitness))
+        if self.best is not None and fitness[i] <= self.best.fitness:
+            return
+        x = rows[i].copy()
+        x.flags.writeable = False
+        self.best = Best(x=x, fitness=float(fitness[i]), generation=self.generation, evaluations=self.evaluations)
+
+
+def _checked(fitness: Fitness, rows: int) -> Fitness:
+    values = as_numbers(fitness)
+    if values.shape != (rows,):
+        raise ValueError(f"expected a fitness of shape ({rows},), got shape={values.shape}")
+    if np.isnan(values).any() or (values == np.inf).any():
+        bad = "nan" if np.isnan(values).any() else "inf"
+        raise ValueError(f"expected numbers as fitness, got {bad}; use -inf for what is infeasible")
+    return values
+
+
+def _mean(parts: list[Fitness]) -> float:
+    """Give the mean; that of none is -inf, and that of numbers whose sum is too large for a float is inf."""
+    values = np.concatenate(parts)
+    with np.errstate(over="ignore"):
+        return float(values.mean()) if len(values) else float("-inf")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.limits import Limits, StopReason
-from daedal.models.base import Fitted, Info, Model
-from daedal.optimizers.base import Best, Generation
+from daedal.models.base import Fitted, Model
+from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.configuration import Configuration
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
 from daedal.optimizers.selection import SELECTIONS
-from daedal.rng import Stream, check_seed, stream
-from daedal.settings.checks import check_one_of
+from daedal.rng import Stream, stream
+from daedal.settings.checks import check_one_of, check_whole
 from daedal.settings.memory import check_fits
-from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
+from daedal.settings.parameters import check_types
+from daedal.types import Bits, Fitness, State
 
 _BYTES_AN_ENTRY = 12
 """Memory for each bit of a population: candidates, parents, the model's copies and its noise."""
@@ -34,7 +36,17 @@ def default_popsize(n: int) -> int:
     return min(500 + 40 * n, 16_000)
 
 
-class EDA:
+def choose_popsize(popsize: int | None, n: int) -> int:
+    """Give popsize, or the default for n where it is None; refuse what does not fit into memory."""
+    default = default_popsize(n)
+    if popsize is None:
+        popsize = default
+    popsize = check_whole("popsize", popsize, least=2, hint=f"the default for n={n} is {default}")
+    check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
+    return popsize
+
+
+class EDA(BaseOptimizer):
     """Estimation of distribution algorithm.
 
     The first batch is popsize uniform rows. Then, generation by generation, half of the population is selected, the
@@ -66,10 +78,12 @@ class EDA:
     >>> import daedal
     >>> optimizer = daedal.EDA(n=20, model=daedal.models.UMDA(), popsize=100, seed=1)
     >>> while optimizer.stop is None:
-    ...     optimizer.tell(optimizer.ask().sum(axis=1))
-    >>> optimizer.best.fitness
-    20.0
+    ...     record = optimizer.tell(optimizer.ask().sum(axis=1))
+    >>> optimizer.best.fitness, record.generation
+    (20.0, 7)
     """
+
+    reproducible: ClassVar[bool] = True  # a generation's streams depend on the seed and its number alone
 
     def __init__(
         self,
@@ -83,65 +97,44 @@ class EDA:
         replacement: str = "parents",
         initial: Bits | None = None,
     ) -> None:
-        self.n = check_count("n", n, 1, "give the number of variables")
+        super().__init__(
+            n=n,
+            seed=seed,
+            limits=Limits(max_generations=150, patience=50) if limits is None else limits,
+            initial=initial,
+        )
         if not isinstance(model, Model):
             raise TypeError(f"expected a model, such as daedal.models.DAE(), got model={model!r}")
         self.model = model
         self.popsize = choose_popsize(popsize, self.n)
-        self.seed = check_seed(seed)
-        self.limits = Limits(max_generations=150, patience=50) if limits is None else limits
         check_one_of("selection", selection, tuple(SELECTIONS))
         check_one_of("replacement", replacement, tuple(REPLACEMENTS))
         self.selection = selection
         self.replacement = replacement
-        self.initial = None if initial is None else self._check_initial(initial)
-        self.stop: StopReason | None = None
-        self.best: Best | None = None
-        self.last: Generation | None = None
-        self._generation = 0  # of the batch to be asked for next
-        self._evaluations = 0
-        self._asked: Bits | None = None  # in the model's coding, as all rows inside
+        self._check_initial()
+        # Rows below are in the model's coding: XORed with the mask.
         nothing = (np.empty((0, self.n), dtype=np.uint8), np.empty(0))
         self._population: Scored = nothing
         self._parents: Scored = nothing
         self._fitted: Fitted | None = None
         self._fitted_before: Fitted | None = None  # of the generation told last, while the next is asked for
 
-    def ask(self) -> Bits:
-        """Give the next rows to evaluate, shape (rows, n); asked again before `tell`, the same ones."""
-        if self.stop is not None:
-            raise ValueError(f"expected a run that goes on, got one that has ended ({self.stop}): make a new EDA")
-        if self._asked is None:
-            self._asked = self._candidates() if self._generation else self._first_population()
-        return self._asked ^ self._mask
+    def prepare(self) -> None:
+        """Compile or load the model's kernels."""
+        self.model.prepare()
 
-    def tell(self, fitness: Fitness) -> None:
-        """Take the fitness, shape (rows,), of the rows that `ask` gave, in their order."""
-        if self._asked is None:
-            raise ValueError("expected ask() before tell(): there are no rows whose fitness is awaited")
-        values = as_numbers(fitness)
-        if values.shape != (len(self._asked),):
-            raise ValueError(f"expected a fitness of shape ({len(self._asked)},), got shape={values.shape}")
-        if np.isnan(values).any() or (values == np.inf).any():
-            bad = "nan" if np.isnan(values).any() else "inf"
-            raise ValueError(f"expected numbers as fitness, got {bad}; use -inf for what is infeasible")
-        rows, self._asked = self._asked, None
+    def propose(self) -> Bits:
+        """Give the first population, or candidates, shape (rows, n)."""
+        return (self._candidates() if self.generation else self._first_population()) ^ self._mask
+
+    def learn(self, rows: Bits, fitness: Fitness) -> Info:
+        """Merge rows into the population and choose the parents; every batch is a generation."""
         self._fitted_before = self._fitted
-        self._evaluations += len(rows)
-        improved = self._update_best(rows, values)
-        self._merge((rows, values))
-        same = self._select()
-        self.last = self._record(values)
-        assert self.best is not None
-        self.stop = self.limits.reached(
-            generation=self._generation,
-            since_best=self._generation - self.best.generation,
-            evaluations=self._evaluations,
-            best=self.best.fitness,
-        )
-        if self.stop is None and same and not improved:
+        self._merge((rows ^ self._mask, fitness))
+        improved = self.best is not None and self.best.evaluations == self.evaluations
+        if self._select() and not improved:
             self.stop = StopReason.CONVERGED
-        self._generation += 1
+        return {} if self._fitted is None else self._fitted.info
 
     def state(self) -> State:
         """Give what the run needs to go on from the generation told last, also while rows are asked for."""
@@ -152,19 +145,9 @@ class EDA:
             "parents_fitness": self._parents[1],
             **{f"model/{name}": array for name, array in self.model.memory(self._fitted_before).items()},
         }
-        fields: dict[str, Json] = {
-            "generation": self._generation,
-            "evaluations": self._evaluations,
-            "stop": None if self.stop is None else self.stop.value,
-            "best": None,
-        }
-        if self._generation == 0 and self.initial is not None:
+        if self.generation == 0 and self.initial is not None:
             arrays["initial"] = self.initial
-        if self.best is not None:
-            arrays["best"] = self.best.x
-            best = {"fitness": self.best.fitness, "generation": self.best.generation}
-            fields["best"] = {**best, "evaluations": self.best.evaluations}
-        return State(arrays=arrays, fields=fields)
+        return super().state().extend(arrays=arrays, fields={})
 
     def restore(self, state: State) -> None:
         """Go on where another optimizer of the same kind stood when it gave its state.
@@ -173,156 +156,126 @@ class EDA:
         --------
         >>> import daedal
         >>> first, second = (daedal.EDA(n=8, model=daedal.models.UMDA(), popsize=20, seed=1) for _ in range(2))
-        >>> first.tell(first.ask().sum(axis=1))
+        >>> _ = first.tell(first.ask().sum(axis=1))
         >>> second.restore(first.state())
         >>> bool((first.ask() == second.ask()).all())
         True
         """
+        super().restore(state)
         arrays = state.arrays
-        self._generation = state.whole("generation")
-        self._evaluations = state.whole("evaluations")
-        self.stop = StopReason(state.text("stop")) if state.given("stop") else None
-        self.initial = self._check_initial(state.bits("initial", self.n)) if "initial" in arrays else None
+        self.initial = state.bits("initial", self.n) if "initial" in arrays else None
+        self._check_initial()
         self._population = state.bits("population", self.n), state.numbers("population_fitness", like="population")
         self._parents = state.bits("parents", self.n), state.numbers("parents_fitness", like="parents")
         kept = {name.removeprefix("model/"): array for name, array in arrays.items() if name.startswith("model/")}
         self._fitted = self._fitted_before = self.model.remembered(kept, self.n)
-        self._asked = None
-        self.best = None
-        if state.given("best"):
-            best = state.inner("best")
-            self.best = Best(
-                x=state.row("best", self.n),
-                fitness=best.number("fitness"),
-                generation=best.whole("generation"),
-                evaluations=best.whole("evaluations"),
-            )
-            self.best.x.flags.writeable = False
-        self._check_restored()
-
-    def _check_restored(self) -> None:
-        """Refuse a state that no run has; kernels trust what they are given."""
-        rows, parents, best = len(self._population[0]), len(self._parents[0]), self.best
-        if self._generation == 0:
-            fits = best is None and self.stop is None and rows == parents == self._evaluations == 0
+        rows, parents = len(self._population[0]), len(self._parents[0])
+        if self.generation == 0:
+            fits = rows == parents == 0
         else:
-            fits = (
-                1 <= rows <= self.popsize
-                and parents == max(1, rows // 2)
-                and rows <= self._evaluations
-                and best is not None
-                and best.generation < self._generation
-                and best.evaluations <= self._evaluations
-                and (self.stop is not None or self._batch_rows(1) == 1)
-            )
-        if not fits:
+            fits = 1 <= rows <= min(self.popsize, self.evaluations) and parents == max(1, rows // 2)
+        if not fits:  # kernels trust what they are given
             raise ValueError(
-                f"expected what a run of popsize={self.popsize} has after {self._generation} generations, got a "
-                f"population of {rows}, {parents} parents, {self._evaluations} evaluations and a best solution of "
-                f"generation {None if best is None else best.generation}"
+                f"no run of popsize={self.popsize} has a population of {rows} and {parents} parents after "
+                f"{self.generation} generations"
             )
 
     @cached_property
     def _mask(self) -> Bits:
         return stream(self.seed, Stream.MASK).integers(0, 2, self.n, dtype=np.uint8)
 
-    def _batch_rows(self, rows: int) -> int:
-        """Cut a batch where the evaluations run out."""
-        most = self.limits.max_evaluations
-        return rows if most is None else min(rows, most - self._evaluations)
+    def _check_initial(self) -> None:
+        if self.initial is not None and len(self.initial) > self.popsize:
+            raise ValueError(
+                f"expected at most popsize={self.popsize} initial rows, got {len(self.initial)}; give fewer, or a "
+                "larger popsize"
+            )
 
     def _first_population(self) -> Bits:
         rng = stream(self.seed, Stream.START)
-        rows = rng.integers(0, 2, (self._batch_rows(self.popsize), self.n), dtype=np.uint8)
+        rows = rng.integers(0, 2, (self.rows_left(self.popsize), self.n), dtype=np.uint8)
         if self.initial is not None:
             given = self.initial[: len(rows)]
             rows[: len(given)] = given ^ self._mask
         return rows
 
-    def _check_initial(self, initial: Bits) -> Bits:
-        check_bits(initial, self.n)
-        if len(initial) > self.popsize:
-            raise ValueError(
-                f"expected at most popsize={self.popsize} initial rows, got {len(initial)}; give fewer, or a larger "
-                "popsize"
-            )
-        return initial
-
     def _candidates(self) -> Bits:
         """Build the model and sample it (Algorithm 1, lines 4 and 5)."""
-        fit_rng = stream(self.seed, Stream.FIT, self._generation)
+        fit_rng = stream(self.seed, Stream.FIT, self.generation)
         self._fitted = self.model.fit(self._parents[0], rng=fit_rng, previous=self._fitted)
-        rows = self._batch_rows(self.popsize - self.popsize // 2)
-        return self._fitted.sample(rows, rng=stream(self.seed, Stream.SAMPLE, self._generation))
-
-    def _update_best(self, rows: Bits, fitness: Fitness) -> bool:
-        """Whether a row is strictly better than all before it."""
-        i = int(np.argmax(fitness))
-        if self.best is not None and fitness[i] <= self.best.fitness:
-            return False
-        x = rows[i] ^ self._mask
-        x.flags.writeable = False
-        self.best = Best(
-            x=x,
-            fitness=float(fitness[i]),
-            generation=self._generation,
-            evaluations=self._evaluations,
-        )
-        return True
+        rows = self.rows_left(self.popsize - self.popsize // 2)
+        return self._fitted.sample(rows, rng=stream(self.seed, Stream.SAMPLE, self.generation))
 
     def _merge(self, told: Scored) -> None:
         """Make the next population (Algorithm 1, line 6)."""
-        if self._generation == 0:
+        if self.generation == 0:
             self._population = told
             return
-        rng = stream(self.seed, Stream.REPLACE, self._generation)
+        rng = stream(self.seed, Stream.REPLACE, self.generation)
         self._population = REPLACEMENTS[self.replacement](self._population, self._parents, told, rng)
 
     def _select(self) -> bool:
         """Choose the parents (Algorithm 1, line 3), best first; whether they are all the same solution."""
         population, fitness = self._population
-        chosen = SELECTIONS[self.selection](fitness, stream(self.seed, Stream.SELECT, self._generation))
+        chosen = SELECTIONS[self.selection](fitness, stream(self.seed, Stream.SELECT, self.generation))
         if len(chosen) == 0:  # a population of one, where the evaluations ran out
             chosen = np.array([0])
         chosen = chosen[np.argsort(-fitness[chosen], kind="stable")]
         self._parents = population[chosen], fitness[chosen]
         return bool((self._parents[0] == self._parents[0][0]).all())
 
-    def _record(self, fitness: Fitness) -> Generation:
-        finite = fitness[np.isfinite(fitness)]
-        info: Info = {} if self._fitted is None else self._fitted.info
-        assert self.best is not None
-        return Generation(
-            generation=self._generation,
-            evaluations=self._evaluations,
-            best=self.best.fitness,
-            mean=_mean(finite),
-            info=info,
-        )
 
+@dataclass(frozen=True, kw_only=True)
+class EDAConfiguration(Configuration):
+    """What an EDA is built from: a model, and how the population is treated.
 
-def _mean(values: Fitness) -> float:
-    """Give the mean; that of none is -inf, and that of numbers whose sum is too large for a float is inf."""
-    with np.errstate(over="ignore"):
-        return float(values.mean()) if len(values) else float("-inf")
-
-
-def check_count(name: str, value: object, least: int, hint: str) -> int:
-    """Give a whole number; refuse anything else, or less, with a hint at what to do.
+    Parameters
+    ----------
+    model
+        What is fitted to the parents.
+    selection
+        Which solutions become parents: "tournament" or "truncation".
+    replacement
+        How candidates enter the population: "parents" (beside the parents) or "rtr" (restricted tournament replacement,
+        which keeps different solutions side by side).
+    popsize
+        Parents and candidates together; None: `default_popsize(n)`.
 
     Examples
     --------
-    >>> check_count("runs", 20, 1, "20 is the paper's number")
-    20
+    >>> import daedal
+    >>> EDAConfiguration(model=daedal.models.UMDA(), popsize=50).build(n=20, seed=1).popsize
+    50
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}; {hint}")
-    return int(value)
 
+    model: Model
+    selection: Literal["tournament", "truncation"] = "tournament"
+    replacement: Literal["parents", "rtr"] = "parents"
+    popsize: int | None = None
 
-def choose_popsize(popsize: int | None, n: int) -> int:
-    """Give popsize, or the default for n where it is None; refuse what does not fit into memory."""
-    default = default_popsize(n)
-    popsize = default if popsize is None else check_count("popsize", popsize, 2, f"the default for n={n} is {default}")
-    check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
-    return popsize
+    def __post_init__(self) -> None:
+        check_types(self)
+
+    @property
+    def kind(self) -> str:
+        """The model's name."""
+        return type(self.model).__name__
+
+    def resolved(self, n: int) -> EDAConfiguration:
+        """Choose the population size where it is not given."""
+        return replace(self, popsize=choose_popsize(self.popsize, n))
+
+    def build(
+        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
+    ) -> EDA:
+        """Make the optimizer."""
+        return EDA(
+            n=n,
+            model=self.model,
+            popsize=self.popsize,
+            seed=seed,
+            limits=limits,
+            selection=self.selection,
+            replacement=self.replacement,
+            initial=initial,
+        )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from daedal.problems import HIFF, NK, OneMax, Problem, Trap, read_nk
 from daedal.settings.parameters import REQUIRED, Parameter, Setting, coerce, parameters, unknown
+from daedal.settings.plugins import entry_point, entry_point_names
+
+ENTRY_POINTS = "daedal.problems"
+"""The group of entry points under which installed packages register problems."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +40,21 @@ def register_problem(kind: ProblemKind) -> None:
 
 
 def problem_kinds() -> dict[str, ProblemKind]:
-    """Give all problems by name."""
+    """Give all problems by name, those of installed packages included."""
+    for name in entry_point_names(ENTRY_POINTS):
+        _is_known(name)
     return dict(_PROBLEMS)
+
+
+def _is_known(name: str) -> bool:
+    """Whether there is such a problem; one of an installed package is loaded now."""
+    if name not in _PROBLEMS and name in entry_point_names(ENTRY_POINTS):
+        found = entry_point(ENTRY_POINTS, name)
+        if not isinstance(found, ProblemKind):
+            summary = (inspect.getdoc(found) or "").partition("\n")[0]
+            found = ProblemKind(name=name, summary=summary, example=f"{name}:...", make=found)
+        register_problem(replace(found, name=name))
+    return name in _PROBLEMS
 
 
 def find_problem(spec: str) -> Problem:
@@ -63,8 +81,8 @@ def problem_file(spec: str) -> tuple[str, str | None]:
     (('nk', 'some/file.nk'), ('hiff', None))
     """
     name, _, rest = spec.partition(":")
-    if name not in _PROBLEMS:
-        raise ValueError(unknown("problem", name, _PROBLEMS))
+    if not _is_known(name):
+        raise ValueError(unknown("problem", name, {*_PROBLEMS, *entry_point_names(ENTRY_POINTS)}))
     from_file = _PROBLEMS[name].read is not None and rest and ("=" not in rest or Path(rest).exists())
     return name, rest if from_file else None
 

@@ -1,10 +1,11 @@
-"""Everything that a run is made of, and the run itself."""
+"""The one description of a run: made from keywords, a command line, a study's cell or a checkpoint."""
 
 from __future__ import annotations
 
 import dataclasses
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,135 +13,199 @@ from numpy.typing import NDArray
 
 from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EvaluationOptions
+from daedal.evaluation.sqlite_cache import SQLiteCache
 from daedal.limits import Limits, meets
-from daedal.objectives.bound import BoundObjective
-from daedal.optimizers.presets import Algorithm
+from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
+from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
-from daedal.run.loop import Callback, Ending, Run
+from daedal.run.loop import Callback, Display, Outcome, Run
 from daedal.settings.parameters import plain
 from daedal.storage.checkpoint_file import CheckpointError
-from daedal.types import Bits, Json, State, as_numbers, check_bits
+from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
 
 Initial: TypeAlias = "NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]"
 """Rows to begin with, shape (rows, n); or rows and their values, which are then not evaluated again."""
 
+DisplayFactory: TypeAlias = Callable[[str, float | None], AbstractContextManager[Display]]
+"""Makes what shows a run, from its title and the value to reach."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """Everything that a run is made of."""
+class RunConfig:
+    """What a run is: everything that its result depends on, and how evaluations run.
 
-    task: BoundObjective
-    sign: int
+    Parameters
+    ----------
+    objective, n
+        What is optimised, and the number of its variables where it does not say so itself.
+    algorithm, seed
+        What optimises it; same seed, same result.
+    minimize
+        Whether smaller values are better.
+    vectorized, shuffle
+        Whether a function takes a batch; whether a named problem gets its variables in a random order.
+    limits
+        What ends the run, beside the algorithm's own limits.
+    evaluation
+        How evaluations run.
+    initial
+        Rows to begin with.
+    """
+
+    objective: AnyObjective
+    n: int | None = None
     algorithm: Algorithm
-    popsize: int | None
     seed: int
-    limits: Limits
-    means: EvaluationOptions
-    shuffle: bool
+    minimize: bool = False
+    vectorized: bool = True
+    shuffle: bool = True
+    limits: Limits = field(default_factory=Limits)
+    evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
+    initial: Initial | None = field(default=None, compare=False)
 
     @property
-    def optimum(self) -> float | None:
-        """The known optimum, which is the largest value."""
-        return self.task.optimum if self.sign > 0 else None
-
-    @property
-    def goal(self) -> float | None:
-        """The value to reach, as the user has it."""
-        return self.limits.target if self.limits.target is not None else self.optimum
+    def sign(self) -> int:
+        """1 where larger values are better, -1 where smaller are."""
+        return -1 if self.minimize else 1
 
     def run(
         self,
-        state: State | None,
         *,
-        initial: Initial | None,
-        keeper: Checkpointer | None,
-        progress: bool,
-        callback: Callback | None,
+        state: State | None = None,
+        checkpointer: Checkpointer | None = None,
+        display: DisplayFactory | None = None,
+        callback: Callback | None = None,
     ) -> Result:
         """Run from the beginning, or from a state."""
-        rows, values = _initial(initial, self.task)
-        optimizer = self.algorithm.optimizer(
-            n=self.task.n,
-            popsize=self.popsize,
-            seed=self.seed,
-            limits=dataclasses.replace(self.limits, target=None if self.goal is None else self.sign * self.goal),
-            initial=rows,
-        )
+        if callback is not None and not callable(callback):
+            raise TypeError(f"expected a function as callback, got callback={callback!r}")
+        algorithm = self.algorithm.resolved(objective_size(self.objective, self.n))  # refuses what no memory holds
+        objective = bind(self.objective, self.n, seed=self.seed, vectorized=self.vectorized, shuffle=self.shuffle)
+        config = dataclasses.replace(self, algorithm=algorithm, limits=algorithm.with_limits(self.limits))
         with ExitStack() as closing:
-            evaluator = self.means.evaluator(self.task, sign=self.sign, closing=closing)
-            if rows is not None and values is not None:
-                evaluator.preload(rows, values)
-            run = Run(
-                optimizer,
-                evaluator,
-                sign=self.sign,
-                limits=self.limits,
-                description=self.described(optimizer.popsize),
-                keeper=keeper,
-                callback=callback,
-            )
+            closing.callback(objective.close)
+            run = config._prepared(objective, closing, checkpointer, callback)
             if state is not None:
                 _restore(run, state)
-            title = f"{self.algorithm.name} on {self.task.name}, popsize {optimizer.popsize}, seed {self.seed}"
-            ending = run.go(progress=title if progress else None, goal=self.goal)
-        return self.result(ending, evaluator, optimizer.popsize)
+            shown = None if display is None else display(config._title(objective), config._goal(objective))
+            outcome = run.go(shown)
+        return config._result(objective, run.evaluator, outcome)
 
-    def result(self, ending: Ending, evaluator: Evaluator, popsize: int) -> Result:
+    def _prepared(
+        self,
+        objective: BoundObjective,
+        closing: ExitStack,
+        checkpointer: Checkpointer | None,
+        callback: Callback | None,
+    ) -> Run:
+        rows, values = _initial(self.initial, objective)
+        goal = self._goal(objective)
+        optimizer = self.algorithm.configuration.build(
+            n=objective.n,
+            seed=self.seed,
+            limits=dataclasses.replace(self.limits, target=None if goal is None else self.sign * goal),
+            initial=rows,
+        )
+        cache = None if self.evaluation.cache is None else closing.enter_context(self._cache(objective))
+        evaluator = Evaluator(
+            objective.caller(self.sign),
+            n=objective.n,
+            order=objective.order,
+            options=self.evaluation,
+            cache=cache,
+            on_exit=objective.on_exit,
+        )
+        if rows is not None and values is not None:
+            evaluator.preload(rows, values)
+        return Run(
+            optimizer,
+            evaluator,
+            sign=self.sign,
+            limits=self.limits,
+            config=State(arrays={}, fields=self.to_json(objective)),
+            to_objective=objective.to_objective,
+            checkpointer=checkpointer,
+            callback=callback,
+        )
+
+    def _cache(self, objective: BoundObjective) -> SQLiteCache:
+        name = self.evaluation.name or objective.cache_name
+        if name is None:
+            raise ValueError(
+                f"values of {objective.name} in a cache need a name: name=... (--name); a version, too, if the "
+                "objective will change"
+            )
+        assert self.evaluation.cache is not None
+        return SQLiteCache(self.evaluation.cache, n=objective.n, objective=name, version=self.evaluation.version)
+
+    def _optimum(self, objective: BoundObjective) -> float | None:
+        """Give the known optimum, which is the largest value."""
+        return None if self.minimize else objective.optimum
+
+    def _goal(self, objective: BoundObjective) -> float | None:
+        """Give the value to reach, as the user has it."""
+        return self._optimum(objective) if self.limits.target is None else self.limits.target
+
+    def _title(self, objective: BoundObjective) -> str:
+        popsize = self.algorithm.settings().get("popsize")
+        size = "" if popsize is None else f", popsize {popsize}"
+        return f"{self.algorithm.name} on {objective.name}{size}, seed {self.seed}"
+
+    def _result(self, objective: BoundObjective, evaluator: Evaluator, outcome: Outcome) -> Result:
         """Report in the objective's own signs and order."""
-        best, goal = ending.best, self.goal
+        best, goal, settings = outcome.best, self._goal(objective), self.algorithm.settings()
+        popsize = settings.pop("popsize", None)
         return Result(
-            x=self.task.to_objective(best.x),
+            x=objective.to_objective(best.x),
             fitness=self.sign * best.fitness,
             success=None if goal is None else meets(best.fitness, self.sign * goal),
-            stop=ending.stop,
+            stop=outcome.stop,
             evaluations=evaluator.evaluations,
             evaluations_to_best=best.evaluations,
-            carried_out=evaluator.carried_out,
+            evaluated=evaluator.evaluated,
             cached=evaluator.cached,
             failed=evaluator.failed,
             failures=tuple(evaluator.failures),
-            generations=ending.history[-1].generation if ending.history else 0,
-            seconds=ending.seconds,
-            cpu_seconds=ending.cpu_seconds,
-            cpu_seconds_to_best=ending.cpu_seconds_to_best,
-            history=ending.history,
+            batches=evaluator.batches,
+            generations=outcome.history[-1].generation if outcome.history else 0,
+            seconds=outcome.seconds,
+            cpu_seconds=outcome.cpu_seconds,
+            cpu_seconds_to_best=outcome.cpu_seconds_to_best,
+            history=outcome.history,
             algorithm=self.algorithm.name,
-            settings=self.algorithm.settings(),
-            popsize=popsize,
+            settings=settings,
+            popsize=popsize if isinstance(popsize, int) else None,
             seed=self.seed,
-            optimum=self.optimum,
+            optimum=self._optimum(objective),
         )
 
-    def described(self, popsize: int) -> dict[str, Json]:
-        """Say in plain values what the run is, for a checkpoint."""
+    def to_json(self, objective: BoundObjective) -> dict[str, Json]:
+        """Say in plain values what the run is: numbers and names, and no code."""
         return {
-            "objective": self.task.name,
-            "spec": self.task.spec,
-            "n": int(self.task.n),
-            "vectorized": bool(self.task.vectorized),
+            "objective": objective.name,
+            "spec": objective.spec,
+            "n": int(objective.n),
+            "vectorized": bool(self.vectorized),
             "shuffle": bool(self.shuffle),
-            "minimise": self.sign < 0,
+            "minimize": bool(self.minimize),
             "algorithm": self.algorithm.name,
-            "model": type(self.algorithm.model).__name__,
+            "kind": self.algorithm.kind,
             "settings": {name: plain(value) for name, value in self.algorithm.settings().items()},
-            "popsize": popsize,
             "seed": self.seed,
             "limits": {name: plain(value) for name, value in dataclasses.asdict(self.limits).items()},
-            "means": self.means.as_json(),
+            "evaluation": self.evaluation.to_json(),
         }
 
 
 def _restore(run: Run, state: State) -> None:
     try:
         run.restore(state)
-    except CheckpointError:
-        raise
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise CheckpointError(f"the checkpoint does not fit its own run: {error}") from error
 
 
-def _initial(initial: Initial | None, task: BoundObjective) -> tuple[Bits | None, NDArray[np.float64] | None]:
+def _initial(initial: Initial | None, objective: BoundObjective) -> tuple[Bits | None, Fitness | None]:
     """Give the rows to begin with, in the optimizer's order, and their values if they are known."""
     if initial is None:
         return None, None
@@ -148,16 +213,17 @@ def _initial(initial: Initial | None, task: BoundObjective) -> tuple[Bits | None
     array = np.asarray(given)
     if array.ndim != 2 or array.dtype.kind not in "iub" or not np.isin(array, (0, 1)).all():
         raise ValueError(
-            f"expected initial rows of 0 and 1, shape (rows, {task.n}), got shape={array.shape}, dtype={array.dtype}"
+            f"expected initial rows of 0 and 1, shape (rows, {objective.n}), got shape={array.shape}, "
+            f"dtype={array.dtype}"
         )
     rows = np.ascontiguousarray(array, dtype=np.uint8)
-    check_bits(rows, task.n)
+    check_bits(rows, objective.n)
     if values is None:
-        return task.to_optimizer(rows), None
+        return objective.to_optimizer(rows), None
     numbers = as_numbers(values, source="as values of the initial rows")
     if numbers.shape != (len(rows),):
         raise ValueError(f"expected {len(rows)} values for {len(rows)} initial rows, got shape={numbers.shape}")
     if np.isnan(numbers).any():
         first = int(np.isnan(numbers).argmax())
-        raise ValueError(f"expected a number as the value of each initial row, got nan for the {first + 1}. row")
-    return task.to_optimizer(rows), numbers
+        raise ValueError(f"expected a number as the value of each initial row, got nan in row {first + 1}")
+    return objective.to_optimizer(rows), numbers

@@ -5,28 +5,34 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from daedal.evaluation import memory_cache as cache
+from daedal.evaluation import memory_cache
 from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.evaluator import Evaluator, OutOfTime
-from daedal.evaluation.signals import interrupts_held
+from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.base import Best, Generation
-from daedal.optimizers.eda import EDA
-from daedal.run.checkpoint import Checkpointer, history_of, history_state, joined, taken
-from daedal.types import Json, State, to_text
+from daedal.optimizers.base import Best, Generation, Optimizer
+from daedal.run.checkpoint import Checkpointer, history_state, restored_history
+from daedal.types import Bits, State, StateError, to_text
 
 Callback: TypeAlias = Callable[[Generation], object]
 """Called after each generation; returns True to stop the run."""
 
 
+class Display(Protocol):
+    """Who shows a run as it goes."""
+
+    def update(self, record: Generation) -> None:
+        """Show one more generation."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Ending:
+class Outcome:
     """How a run ended: its best solution (in the optimizer's order and sign), why, its records, and its times."""
 
     best: Best
@@ -48,36 +54,44 @@ class Run:
         1 where larger is better, -1 where smaller is: records have the objective's own sign.
     limits
         Of which the time is watched here; the optimizer sees to the others.
-    description
+    config
         What a checkpoint has to say beside, so that the run can be made again.
-    keeper
+    to_objective
+        Puts a row into the order of the objective's own variables.
+    checkpointer
         Who writes checkpoints.
+    callback
+        Who is told of every generation.
     """
 
     def __init__(
         self,
-        optimizer: EDA,
+        optimizer: Optimizer,
         evaluator: Evaluator,
         *,
-        sign: int,
+        sign: int = 1,
         limits: Limits,
-        description: dict[str, Json],
-        keeper: Checkpointer | None = None,
+        config: State,
+        to_objective: Callable[[Bits], Bits] = lambda x: x,
+        checkpointer: Checkpointer | None = None,
         callback: Callback | None = None,
     ) -> None:
         self.optimizer = optimizer
         self.evaluator = evaluator
         self.sign = sign
         self.limits = limits
-        self.description = description
-        self.keeper = keeper
+        self.config = config
+        self.to_objective = to_objective
+        self.checkpointer = checkpointer
         self.callback = callback
         self.history: list[Generation] = []
         self.stop: StopReason | None = None
+        self._cpu_to_best = 0.0
         self._seconds_before = 0.0  # of the run that this one goes on with
         self._cpu_before = 0.0
         self._started = time.monotonic()
         self._cpu_started = time.process_time()
+        self._interrupts = Interrupts()
 
     @property
     def seconds(self) -> float:
@@ -90,56 +104,69 @@ class Run:
         return self._cpu_before + time.process_time() - self._cpu_started
 
     def state(self) -> State:
-        """Give where the run stands: the last whole generation, and what was evaluated since."""
-        own: dict[str, Json] = {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds}
-        parts = {"optimizer": self.optimizer.state(), "evaluator": self.evaluator.state()}
-        parts |= {"history": history_state(self.history), "run": State(arrays={}, fields=own)}
-        return joined({**parts, "description": State(arrays={}, fields=self.description)})
+        """Give where the run stands: the last whole batch, and what was evaluated since."""
+        times = {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds, "cpu_seconds_to_best": self._cpu_to_best}
+        return State.join(
+            {
+                "run": State(arrays={}, fields={**times}),
+                "optimizer": self.optimizer.state(),
+                "evaluator": self.evaluator.state(),
+                "history": history_state(self.history),
+                "config": self.config,
+            }
+        )
 
     def restore(self, state: State) -> None:
         """Go on where a run stood."""
-        own, optimizer, evaluator = (taken(state, name) for name in ("run", "optimizer", "evaluator"))
+        own = state.part("run")
         self._seconds_before, self._cpu_before = own.seconds("seconds"), own.seconds("cpu_seconds")
-        self.optimizer.restore(optimizer)
-        self.evaluator.restore(evaluator, self.optimizer.n)
-        self.history = history_of(taken(state, "history"))
-        generations, evaluations = optimizer.whole("generation"), optimizer.whole("evaluations")
-        answered = sum(evaluator.whole(name) for name in ("carried_out", "cached", "failed"))
+        self._cpu_to_best = own.seconds("cpu_seconds_to_best")
+        self.optimizer.restore(state.part("optimizer"))
+        self.evaluator.restore(state.part("evaluator"))
+        self.history = restored_history(state.part("history"))
+        told, answered = self.optimizer.evaluations, self._committed()
         recorded = self.history[-1].evaluations if self.history else 0
-        if len(self.history) != generations or not evaluations == answered == recorded:
-            raise ValueError(
-                f"expected the records of {generations} generations and {evaluations} evaluations, got "
-                f"{len(self.history)} records of {recorded} evaluations, and {answered} answers"
+        if told != answered or recorded > told:
+            raise StateError(
+                f"expected as many answers as evaluations, got {answered} answers, {told} evaluations of the optimizer "
+                f"and {recorded} in its records"
             )
 
-    def go(self, *, progress: str | None = None, goal: float | None = None) -> Ending:
-        """Run to the end; progress is the title of what is shown on the way, if anything."""
-        self.optimizer.model.prepare()
-        cache.prepare()
+    def _committed(self) -> int:
+        kept = self.evaluator.state()
+        return sum(kept.whole(name) for name in ("evaluated", "cached", "failed"))
+
+    def go(self, display: AbstractContextManager[Display] | None = None) -> Outcome:
+        """Run to the end."""
+        self.optimizer.prepare()
+        memory_cache.prepare()
         self._started, self._cpu_started = time.monotonic(), time.process_time()
         if self.limits.max_seconds is not None:
             self.evaluator.deadline = self._started + self.limits.max_seconds - self._seconds_before
-        self.evaluator.listener = self._listen
-        from daedal.cli.live_table import LiveTable
+        self.evaluator.listener = self._keep_if_due
+        with nullcontext() if display is None else display as shown, self.evaluator, self._interrupts:
+            self._loop(shown)
+        return self._outcome()
 
-        with (
-            LiveTable(progress, goal=goal) if progress is not None else nullcontext() as table,
-            self.evaluator,
-        ):
-            self._loop(table)
-        return self._ending()
-
-    def _loop(self, table: Any | None) -> None:
+    def _loop(self, display: Display | None) -> None:
         try:
-            if self.optimizer.stop is None and self._is_time_up() and self._has_best():
+            if self.optimizer.stop is None and self._is_time_up() and self._found() is not None:
                 raise OutOfTime  # it was up before this run went on
             while self.stop is None and self.optimizer.stop is None:
-                self._generation(table)
+                record = self._batch()
+                if record is not None:
+                    self._report(record, display)
+                if self._is_time_up():
+                    self.stop = self.stop or self.optimizer.stop or StopReason.SECONDS
+                if self.checkpointer is not None and self.checkpointer.is_due(
+                    None if record is None else record.generation
+                ):
+                    self._keep()
             self.stop = self.stop or self.optimizer.stop
         except OutOfTime:
             self.stop = StopReason.SECONDS
         except KeyboardInterrupt:
-            if not self._has_best():
+            if self._found() is None:
                 raise  # nothing was evaluated yet
             self.stop = StopReason.INTERRUPTED
         except ObjectiveError as error:
@@ -150,75 +177,76 @@ class Run:
             raise
         self._keep()
 
-    def _generation(self, table: Any | None) -> None:
+    def _batch(self) -> Generation | None:
+        """Ask, evaluate, tell; give the record of a generation that is complete, in the objective's own sign."""
         optimizer = self.optimizer
-        fitness = self.evaluator.answer(optimizer.ask())
-        with interrupts_held():  # so that a checkpoint never finds the one done without the others
+        fitness = self.evaluator.evaluate(optimizer.ask())
+        with self._interrupts.hold():  # so that a checkpoint never finds the one done without the others
+            before = optimizer.best
             self.evaluator.commit()
-            optimizer.tell(fitness)
-            assert optimizer.last is not None
+            record = optimizer.tell(fitness)
+            if optimizer.best is not before:
+                self._cpu_to_best = self.cpu_seconds
+            if record is None:
+                return None
             record = dataclasses.replace(
-                optimizer.last,
-                best=self.sign * optimizer.last.best,
-                mean=self.sign * optimizer.last.mean,
+                record,
+                best=self.sign * record.best,
+                mean=self.sign * record.mean,
                 cpu_seconds=self.cpu_seconds,
             )
             self.history.append(record)
-        if table is not None:
-            table.update(record)
+        return record
+
+    def _report(self, record: Generation, display: Display | None) -> None:
+        if display is not None:
+            display.update(record)
         if self.callback is not None and _is_true(self.callback(record)):
-            self.stop = optimizer.stop or StopReason.CALLBACK
-        elif self._is_time_up():
-            self.stop = optimizer.stop or StopReason.SECONDS
-        if self.keeper is not None and self.keeper.is_due(record.generation):
-            self._keep()
+            self.stop = self.optimizer.stop or StopReason.CALLBACK
 
     def _is_time_up(self) -> bool:
         return self.limits.max_seconds is not None and self.seconds >= self.limits.max_seconds
 
-    def _has_best(self) -> bool:
-        return self.optimizer.best is not None or self.evaluator.best is not None
-
-    def _listen(self) -> None:
-        """Keep what came in the middle of a generation."""
-        if self.keeper is not None and self.keeper.is_due(None):
+    def _keep_if_due(self, generation: int | None = None) -> None:
+        """Write a checkpoint if it is time, after a generation or in the middle of one."""
+        if self.checkpointer is not None and self.checkpointer.is_due(generation):
             self._keep()
 
     def _keep(self) -> None:
-        if self.keeper is None:
+        if self.checkpointer is None:
             return
         try:
-            self.keeper.keep(self.state())
+            self.checkpointer.write(self.state())
         except OSError as error:
-            if not self._has_best():
+            best = self._found()
+            if best is None:
                 raise
-            best, _ = self._best()
-            x = best.x if self.evaluator.order is None else best.x[self.evaluator.order]
-            told = type(error)(f"{error}; the best so far has fitness {self.sign * best.fitness:g}: {to_text(x)}")
+            x = to_text(self.to_objective(best.x))
+            told = type(error)(f"{error}; the best so far has fitness {self.sign * best.fitness:g}: {x}")
             told.errno = error.errno
             raise told from error
 
-    def _ending(self) -> Ending:
+    def _outcome(self) -> Outcome:
+        best = self._found()
         assert self.stop is not None
-        best, to_best = self._best()
-        return Ending(
+        assert best is not None
+        return Outcome(
             best=best,
             stop=self.stop,
             history=tuple(self.history),
             seconds=self.seconds,
             cpu_seconds=self.cpu_seconds,
-            cpu_seconds_to_best=to_best,
+            cpu_seconds_to_best=self._cpu_to_best if best is self.optimizer.best else self.cpu_seconds,
         )
 
-    def _best(self) -> tuple[Best, float]:
-        """Give the best solution, of a generation or of one that was broken off, and the CPU time until then."""
-        best, latest = self.optimizer.best, self.evaluator.best
-        if latest is not None and (best is None or latest[1] > best.fitness):
-            x, fitness = latest
-            found = Best(x=x, fitness=fitness, generation=len(self.history), evaluations=self.evaluator.evaluations)
-            return found, self.cpu_seconds
-        assert best is not None
-        return best, self.history[best.generation].cpu_seconds
+    def _found(self) -> Best | None:
+        """Give the best solution: the optimizer's, or one of a batch that was broken off."""
+        best, pending = self.optimizer.best, self.evaluator.pending_best()
+        if pending is None or (best is not None and pending[1] <= best.fitness):
+            return best
+        x, fitness = pending
+        generation = self.history[-1].generation + 1 if self.history else 0
+        return Best(x=x, fitness=fitness, generation=generation, evaluations=self.evaluator.evaluations)
 
 
 def _is_true(answer: object) -> bool:

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+def check_whole(name: str, value: object, *, least: int, hint: str = "") -> int:
+    """Give a whole number; refuse anything else, or less, with a hint at what to do."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        end = f"; {hint}" if hint else ""
+        raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}{end}")
+    return int(value)
 
 
 def check_between(name: str, value: float, low: float, high: float) -> None:

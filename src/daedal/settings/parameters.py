@@ -72,8 +72,12 @@ def current(instance: Any) -> dict[str, Setting]:
     return {field.name: getattr(instance, field.name) for field in dataclasses.fields(instance)}
 
 
-def coerce(owner: str, values: Mapping[str, Setting], known: Mapping[str, Parameter]) -> dict[str, Setting]:
+def coerce(
+    owner: str, values: Mapping[str, Setting], known: Mapping[str, Parameter], *, keywords: Iterable[str] = ()
+) -> dict[str, Setting]:
     """Check names and turn values into what the parameters expect; text, as from a command line, is read.
+
+    `keywords` are names that belong elsewhere, and that the user may have mistyped.
 
     Examples
     --------
@@ -82,7 +86,7 @@ def coerce(owner: str, values: Mapping[str, Setting], known: Mapping[str, Parame
     """
     for name in values:
         if name not in known:
-            raise ValueError(unknown(f"setting of {owner}", name, known))
+            raise ValueError(unknown(f"setting of {owner}", name, known, also=keywords))
     return {name: _coerce(owner, known[name], value) for name, value in values.items()}
 
 
@@ -95,8 +99,8 @@ def check_types(instance: Any) -> None:
     coerce(owner, current(instance), known)
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Write the error for a name that does not exist: the nearest one, and all there are.
+def unknown(kind: str, name: str, known: Iterable[str], *, also: Iterable[str] = ()) -> str:
+    """Write the error for a name that does not exist: the nearest one, of some others too, and all there are.
 
     Examples
     --------
@@ -104,7 +108,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     "unknown algorithm 'dea', did you mean 'dae'? Known: dae, pbil"
     """
     names = sorted(known)
-    spelled = {known.lower(): known for known in names}
+    spelled = {known.lower(): known for known in (*names, *also)}
     near = [spelled[word] for word in get_close_matches(name.lower(), spelled, n=1)]
     hint = f", did you mean '{near[0]}'?" if near else "."
     return f"unknown {kind} {name!r}{hint} Known: {', '.join(names) if names else 'none'}"

@@ -1,0 +1,223 @@
+"""Algorithms: a name, a line of description, and a configuration that builds an optimizer."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from daedal.limits import Limits
+from daedal.optimizers.base import Optimizer
+from daedal.settings.parameters import Parameter, Setting, coerce, current, parameters
+from daedal.types import Bits
+
+_BUILD = ("n", "seed", "limits", "initial")
+"""What every builder of optimizers is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration(ABC):
+    """What an optimizer is built from: a frozen dataclass, whose fields are what can be set.
+
+    A field that is itself a dataclass, such as a model, stands for its own fields.
+    """
+
+    @abstractmethod
+    def build(
+        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
+    ) -> Optimizer:
+        """Make the optimizer.
+
+        Parameters
+        ----------
+        n
+            Number of variables.
+        seed
+            Same seed, same run.
+        limits
+            What ends the run.
+        initial
+            Rows to begin with, shape (rows, n).
+        """
+
+    @property
+    def kind(self) -> str:
+        """What it is, beside its settings."""
+        return type(self).__name__
+
+    def resolved(self, n: int) -> Configuration:
+        """Give the configuration with everything chosen that depends on n, such as a population size."""
+        return self
+
+    def parameters(self) -> dict[str, Parameter]:
+        """List what can be set, with the values in force as defaults."""
+        known: dict[str, Parameter] = {}
+        for name, parameter in parameters(type(self)).items():
+            value = getattr(self, name)
+            inner = parameters(type(value)) if dataclasses.is_dataclass(value) else {name: parameter}
+            known |= inner
+        values = self.settings()
+        return {name: dataclasses.replace(one, default=values[name]) for name, one in known.items()}
+
+    def settings(self) -> dict[str, Setting]:
+        """Give the values in force, by name."""
+        values: dict[str, Setting] = {}
+        for name, value in current(self).items():
+            values |= current(value) if dataclasses.is_dataclass(value) else {name: value}
+        return values
+
+    def with_settings(self, values: Mapping[str, Setting]) -> Configuration:
+        """Give the configuration with some values changed."""
+        own: dict[str, Any] = {}
+        for name, value in current(self).items():
+            if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                inner = {key: values[key] for key in current(value) if key in values}
+                own[name] = dataclasses.replace(value, **inner) if inner else value
+            elif name in values:
+                own[name] = values[name]
+        return dataclasses.replace(self, **own)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Builder(Configuration):
+    """A function or a class of somebody's own that makes an optimizer from n, seed, limits and initial.
+
+    Parameters
+    ----------
+    function
+        Called with these four by keyword; its other parameters are what can be set.
+    values
+        Those that are set.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> def half(*, n, seed, limits, initial, popsize=50):
+    ...     return daedal.EDA(n=n, model=daedal.models.UMDA(), popsize=popsize, seed=seed, limits=limits)
+    >>> Builder(function=half).settings()
+    {'popsize': 50}
+    """
+
+    function: Callable[..., Optimizer]
+    values: tuple[tuple[str, Setting], ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        known = inspect.signature(self.function).parameters.values()
+        names = {one.name for one in known if one.kind not in (one.VAR_POSITIONAL, one.POSITIONAL_ONLY)}
+        if not any(one.kind is one.VAR_KEYWORD for one in known) and not set(_BUILD) <= names:
+            missing = ", ".join(name for name in _BUILD if name not in names)
+            raise TypeError(
+                f"expected {self.kind} to build an optimizer from {', '.join(_BUILD)}, given by keyword, but it takes "
+                f"no {missing}"
+            )
+
+    @property
+    def kind(self) -> str:
+        """The function's own name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def build(
+        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
+    ) -> Optimizer:
+        """Call the function; refuse what is no optimizer."""
+        made = self.function(n=n, seed=seed, limits=limits, initial=initial, **dict(self.values))
+        missing = [name for name in ("ask", "tell", "state", "restore", "prepare") if not hasattr(made, name)]
+        if missing:
+            raise TypeError(
+                f"expected {self.kind} to give an optimizer, got {type(made).__name__} without {', '.join(missing)}"
+            )
+        return made
+
+    def parameters(self) -> dict[str, Parameter]:
+        """List the function's other parameters that have defaults."""
+        values = dict(self.values)
+        return {
+            name: dataclasses.replace(one, default=values.get(name, one.default))
+            for name, one in parameters(self.function).items()
+            if name not in _BUILD
+        }
+
+    def settings(self) -> dict[str, Setting]:
+        """Give the values in force, by name."""
+        return {name: one.default for name, one in self.parameters().items()}
+
+    def with_settings(self, values: Mapping[str, Setting]) -> Builder:
+        """Give the builder with some values changed."""
+        return dataclasses.replace(self, values=tuple((dict(self.values) | dict(values)).items()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """An algorithm: what it is called, what it is, and when its runs end unless told otherwise.
+
+    Attributes
+    ----------
+    name, summary
+        What it is called, and what it is, in a line.
+    configuration
+        Builds the optimizer.
+    limits
+        What ends a run where the user says nothing about it.
+    source
+        "path/to/file.py:NAME" where it comes from a file of the user's, with the file's digest in `digest`.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> daedal.algorithms()["pbil"].configuration.model
+    PBIL(learning_rate=0.02, best=1)
+    """
+
+    name: str
+    configuration: Configuration
+    summary: str = ""
+    limits: Limits = field(default_factory=Limits)
+    source: str | None = None
+    digest: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it is, beside its settings: also by the content of the file that it comes from."""
+        return self.configuration.kind if self.digest is None else f"{self.configuration.kind} {self.digest}"
+
+    def parameters(self) -> dict[str, Parameter]:
+        """List what can be set, with the values in force as defaults."""
+        return self.configuration.parameters()
+
+    def settings(self) -> dict[str, Setting]:
+        """Give the values in force, by name."""
+        return self.configuration.settings()
+
+    def with_settings(self, settings: Mapping[str, Setting], *, keywords: Iterable[str] = ()) -> Algorithm:
+        """Give this algorithm with some values changed; text, as from a command line, is read.
+
+        Parameters
+        ----------
+        settings
+            Values by name.
+        keywords
+            What else the user might have meant by a name that is unknown.
+
+        Examples
+        --------
+        >>> import daedal
+        >>> dae = daedal.algorithms()["dae"]
+        >>> dae.with_settings({"corruption": "0.05"}).configuration.model.corruption
+        0.05
+        """
+        values = coerce(self.name, settings, self.parameters(), keywords=keywords)
+        if not values:
+            return self
+        return dataclasses.replace(self, configuration=self.configuration.with_settings(values))
+
+    def with_limits(self, given: Limits) -> Limits:
+        """Fill in this algorithm's own limits where the user gave none."""
+        own = {name: value for name, value in current(self.limits).items() if getattr(given, name) is None}
+        return dataclasses.replace(given, **own)  # type: ignore[arg-type]
+
+    def resolved(self, n: int) -> Algorithm:
+        """Give this algorithm with everything chosen that depends on n."""
+        return dataclasses.replace(self, configuration=self.configuration.resolved(n))

@@ -1,0 +1,117 @@
+"""Algorithms by name: daedal's own, those of installed packages, and those in files of the user's."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import TypeAlias, cast
+
+from daedal.models.base import Model
+from daedal.optimizers.base import Optimizer
+from daedal.optimizers.configuration import Algorithm, Builder, Configuration
+from daedal.optimizers.eda import EDAConfiguration
+from daedal.optimizers.presets import PRESETS
+from daedal.settings.parameters import unknown
+from daedal.settings.plugins import entry_point, entry_point_names, file_digest, is_file_spec, load
+
+ENTRY_POINTS = "daedal.algorithms"
+"""The group of entry points under which installed packages register algorithms."""
+
+AnyAlgorithm: TypeAlias = "str | Algorithm | Configuration | Model | Callable[..., Optimizer]"
+"""What stands for an algorithm: a name, one of its values, or a function (or class) that builds an optimizer."""
+
+_registered: dict[str, Algorithm] = {preset.name: preset for preset in PRESETS}
+
+
+def register_algorithm(algorithm: Algorithm) -> None:
+    """Make an algorithm known by its name, to the library, the command line and the contract tests."""
+    _registered[algorithm.name] = algorithm
+
+
+def algorithms() -> dict[str, Algorithm]:
+    """Give all algorithms by name, those of installed packages included."""
+    for name in entry_point_names(ENTRY_POINTS):
+        if name not in _registered:
+            _from_entry_point(name)
+    return dict(_registered)
+
+
+def find_algorithm(given: AnyAlgorithm) -> Algorithm:
+    """Give the algorithm that a value stands for.
+
+    Parameters
+    ----------
+    given
+        A name ("dae"); "path/to/file.py:NAME"; an `Algorithm`; a configuration; a model, which gets the EDA's loop with
+        the rules and limits of its kind, or of `dae`; or a function that builds an optimizer from n, seed, limits and
+        initial.
+
+    Examples
+    --------
+    >>> find_algorithm("umda").name
+    'umda'
+    """
+    if isinstance(given, str):
+        return _named(given)
+    if isinstance(given, Algorithm):
+        return given
+    if inspect.isclass(given) and issubclass(given, Model | Configuration):
+        given = given()
+    if isinstance(given, Model):
+        return _of_model(given)
+    if isinstance(given, Configuration):
+        return Algorithm(name=given.kind, configuration=given)
+    if callable(given):
+        builder = Builder(function=cast("Callable[..., Optimizer]", given))
+        return Algorithm(name=builder.kind, summary=_first_line(given), configuration=builder)
+    raise TypeError(
+        "expected an algorithm: a name such as 'dae', a configuration, a model, or a function that builds an "
+        f"optimizer, got algorithm={given!r}"
+    )
+
+
+def restored_algorithm(name: str, kind: str) -> Algorithm:
+    """Give the algorithm that a file names: never by a path, which would run code; by its model where it has no name.
+
+    Examples
+    --------
+    >>> restored_algorithm("UMDA", "UMDA").configuration.model
+    UMDA()
+    """
+    if name in _registered or name in entry_point_names(ENTRY_POINTS):
+        return _named(name)
+    for preset in PRESETS:
+        if preset.kind == kind:
+            return dataclasses.replace(preset, name=name, summary="")
+    raise ValueError(f"give the algorithm again, algorithm=... (--algorithm): {name!r} is not one of daedal's own")
+
+
+def _named(name: str) -> Algorithm:
+    if is_file_spec(name):
+        found = find_algorithm(load(name))
+        return dataclasses.replace(
+            found, name=name.rpartition(":")[2], source=name, digest=file_digest(name.rpartition(":")[0])
+        )
+    if name not in _registered and name in entry_point_names(ENTRY_POINTS):
+        _from_entry_point(name)
+    if name not in _registered:
+        raise ValueError(unknown("algorithm", name, {*_registered, *entry_point_names(ENTRY_POINTS)}))
+    return _registered[name]
+
+
+def _from_entry_point(name: str) -> None:
+    register_algorithm(dataclasses.replace(find_algorithm(entry_point(ENTRY_POINTS, name)), name=name))
+
+
+def _of_model(model: Model) -> Algorithm:
+    like = [preset for preset in PRESETS if preset.kind == type(model).__name__] or [PRESETS[0]]
+    rules = like[0].configuration
+    assert isinstance(rules, EDAConfiguration)
+    return dataclasses.replace(
+        like[0], name=type(model).__name__, summary="", configuration=dataclasses.replace(rules, model=model)
+    )
+
+
+def _first_line(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0]

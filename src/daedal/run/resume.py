@@ -1,0 +1,114 @@
+"""The description of a run again, from what its checkpoint says of it: numbers and names, and no code."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+from daedal.evaluation.options import EvaluationOptions
+from daedal.limits import Limits
+from daedal.objectives.bound import AnyObjective
+from daedal.optimizers.configuration import Algorithm
+from daedal.optimizers.registry import AnyAlgorithm, find_algorithm, restored_algorithm
+from daedal.problems.registry import canonical_problem, problem_file
+from daedal.run.config import RunConfig
+from daedal.settings.parameters import plain
+from daedal.storage.checkpoint_file import CheckpointError
+from daedal.types import State, StateError
+
+_MOST_WORKERS = 256
+"""More than this a checkpoint cannot ask for: the number comes from a file."""
+
+
+def restored_config(
+    state: State, path: str, objective: AnyObjective | None = None, algorithm: AnyAlgorithm | None = None
+) -> RunConfig:
+    """Make the description of a run again.
+
+    Parameters
+    ----------
+    state
+        What the checkpoint holds.
+    path
+        Where it is, for messages.
+    objective, algorithm
+        Given again where they are not daedal's own.
+    """
+    try:
+        kept = state.part("config")
+        name, spec = kept.text("objective"), kept.text("spec") if kept.given("spec") else None
+        config = RunConfig(
+            objective=_objective(path, name, spec, objective),
+            n=kept.whole("n"),
+            algorithm=_algorithm(kept, algorithm),
+            seed=kept.whole("seed"),
+            minimize=kept.truth("minimize"),
+            vectorized=kept.truth("vectorized"),
+            shuffle=kept.truth("shuffle"),
+            limits=_limits(kept.inner("limits")),
+            evaluation=_evaluation(kept.inner("evaluation")),
+        )
+    except StateError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    if _essence(spec) != _essence(config.objective if isinstance(config.objective, str) else None):
+        raise ValueError(f"expected the objective of the run, {name!r}, got {config.objective!r}")
+    return config
+
+
+def _objective(path: str, name: str, spec: str | None, given: AnyObjective | None) -> AnyObjective:
+    if given is not None:
+        return given
+    if spec is None:
+        raise ValueError(
+            f"give the objective again, because a checkpoint holds no code: daedal.resume({path!r}, f), or daedal "
+            f"resume {path} PROBLEM; it was {name!r}"
+        )
+    file = problem_file(spec)[1]
+    if file is not None and not os.path.isfile(file):
+        raise ValueError(f"expected the file of the problem {spec!r} that the run was on, found none; name it again")
+    return spec
+
+
+def _essence(spec: str | None) -> str | None:
+    """Say which problem a text names; a file may have been moved since."""
+    if spec is None:
+        return None
+    kind, file = problem_file(spec)
+    return canonical_problem(spec) if file is None else kind
+
+
+def _algorithm(kept: State, given: AnyAlgorithm | None) -> Algorithm:
+    """Give the algorithm of the run, with its settings; the one given again has to be the same."""
+    name, kind, settings = kept.text("algorithm"), kept.text("kind"), kept.inner("settings").fields
+    for key, value in {"algorithm": name, "kind": kind, **settings}.items():
+        if isinstance(value, list | dict) or not str(value).isprintable():
+            raise StateError(f"expected the setting {key!r} to be one value, got {value!r}")
+    chosen = find_algorithm(given) if given is not None else restored_algorithm(name, kind)
+    if chosen.kind != kind:
+        raise ValueError(
+            f"expected the algorithm of the run, {name!r} ({kind}), got {chosen.name!r} ({chosen.kind}); give it as "
+            "algorithm=... (--algorithm)"
+        )
+    now = chosen.settings()
+    changed = {key: value for key, value in settings.items() if key not in now or plain(now[key]) != value}
+    try:
+        return chosen.with_settings(changed)  # type: ignore[arg-type]
+    except OverflowError as error:  # a whole number of more than 300 digits
+        raise StateError(f"expected settings that a run can have: {error}") from error
+
+
+def _limits(kept: State) -> Limits:
+    known = {one.name for one in dataclasses.fields(Limits)}
+    odd = [name for name in kept.fields if name not in known]
+    if odd:
+        raise StateError(f"expected limits, got {odd[0]!r}")
+    return Limits(**kept.fields)  # type: ignore[arg-type]
+
+
+def _evaluation(kept: State) -> EvaluationOptions:
+    options = EvaluationOptions.from_json(kept)
+    if options.cache is not None and not os.path.isfile(options.cache):  # no file is made where a checkpoint says
+        raise ValueError(
+            f"expected the cache of the run at {options.cache!r}, found none; put it there (or an empty file)"
+        )
+    return dataclasses.replace(options, workers=min(options.workers, _MOST_WORKERS))

@@ -1,0 +1,103 @@
+"""What users bring along: values in Python files, "path/to/file.py:NAME", and entry points of installed packages."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_modules: dict[str, str] = {}
+"""Files that were loaded, by the names of their modules: other processes have to load them, too."""
+
+
+def is_file_spec(text: str) -> bool:
+    """Whether a text is of the form "path/to/file.py:NAME".
+
+    Examples
+    --------
+    >>> is_file_spec("score.py:f"), is_file_spec("trap:k=5,n=50")
+    (True, False)
+    """
+    path, colon, name = text.rpartition(":")
+    return bool(colon and name) and path.endswith(".py")
+
+
+def load(spec: str) -> Any:
+    """Give the value that "path/to/file.py:NAME" names; the file is run once."""
+    path, _, name = spec.rpartition(":")
+    module = load_file(path)
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        raise ValueError(f"expected {name!r} in {path}, but it is not there") from None
+
+
+def load_file(path: str) -> ModuleType:
+    """Run a Python file as a module, once, with its own folder at the end of the path."""
+    file = Path(path)
+    if not file.is_file():
+        raise ValueError(f"expected a Python file at {path}, found none")
+    return _loaded(file.absolute(), file_digest(path))
+
+
+@cache
+def _loaded(path: Path, digest: str) -> ModuleType:
+    """Run a file, once as long as its content, which the digest stands for, is the same."""
+    # Not its own name: a file may well be called random.py, and two files alike.
+    name = f"daedal_file_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    specification = importlib.util.spec_from_file_location(name, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    folder = str(path.parent.resolve())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    sys.modules[name] = module  # so that what the file defines can find its own module
+    try:
+        specification.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise ValueError(f"{path} could not be run: {type(error).__name__}: {error}") from error
+    _modules[name] = str(path)
+    return module
+
+
+def loaded_files() -> list[str]:
+    """Give the files that were loaded, for other processes to load before they are sent what these define."""
+    return list(_modules.values())
+
+
+def send_by_value(thing: object) -> None:
+    """Let what a loaded file defines travel as a copy of its code, to machines that may not have the file."""
+    name = getattr(thing, "__module__", "")
+    if _modules.pop(name, None) is not None:
+        importlib.import_module("cloudpickle").register_pickle_by_value(sys.modules[name])
+
+
+def file_digest(path: str) -> str:
+    """Give the SHA-256 of a file's content."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def entry_point_names(group: str) -> tuple[str, ...]:
+    """Give the names that installed packages have registered in a group."""
+    return tuple(sorted({one.name for one in entry_points(group=group)}))
+
+
+def entry_point(group: str, name: str) -> Any:
+    """Load what an installed package has registered under a name."""
+    found = next(one for one in entry_points(group=group) if one.name == name)
+    try:
+        return found.load()
+    except Exception as error:
+        raise ValueError(
+            f"{name!r} of the package {found.dist.name if found.dist else '?'} cannot be loaded: "
+            f"{type(error).__name__}: {error}; reinstall or remove the package"
+        ) from error
