@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import os
 from collections.abc import Callable
@@ -218,12 +217,7 @@ def resume(
     """
     state = load_checkpoint(checkpoint)
     config = restored_config(state, os.fspath(checkpoint), objective, algorithm)
-    evaluation = config.evaluation
-    if executor is not None:
-        evaluation = dataclasses.replace(evaluation, workers=1 if workers is None else workers, executor=executor)
-    elif workers is not None:
-        evaluation = dataclasses.replace(evaluation, workers=workers)
-    config = dataclasses.replace(config, evaluation=evaluation)
+    config = config.evaluated_by(workers=workers, executor=executor)
     checkpointer = Checkpointer(checkpoint, every)
     return config.run(state=state, checkpointer=checkpointer, display=_display(progress), callback=callback)
 

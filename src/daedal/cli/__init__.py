@@ -7,9 +7,12 @@ import os
 import sys
 
 from daedal.cli.app import app
-from daedal.cli.words import INTERRUPTED
 
 BAD_INPUT = 2
+"""Exit code for what the user has to mend."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 
 
 def main() -> None:

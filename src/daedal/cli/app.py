@@ -1,22 +1,78 @@
-"""The application and its commands."""
+"""The application and its commands, each loaded when it is called."""
 
 from __future__ import annotations
 
-import typer
+import importlib
+from typing import Any
 
-from daedal import __version__
-from daedal.cli import compare, instance, listing, optimum, reproduce, resume, solve, study
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+COMMANDS = {
+    "solve": ("solve", "solve", "Look for the best bits of a problem."),
+    "resume": ("resume", "resume", "Go on with a run from its checkpoint, as if it had never been broken off."),
+    "compare": ("compare", "compare", "Compare algorithms on a problem: the same seeds for each."),
+    "list": ("listing", "list_all", "Show problems, algorithms and their settings with defaults."),
+    "optimum": ("optimum", "optimum", "Print the largest fitness of a problem."),
+    "instance": ("instance", "app", "Write a problem instance to a file."),
+    "study": ("study", "app", "Compare algorithms on many problems; a store keeps every run."),
+    "reproduce": ("reproduce", "app", "Repeat the experiment of the paper."),
+}
+"""Module, function or application, and the line of help: --help and completion have to answer at once."""
+
+# Contexts and commands are Any: which click their classes come from depends on the version of Typer.
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are loaded when they are called; a list of them needs their names and lines alone."""
+
+    listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Give the names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load a command, or give what a list shows of it."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name, line = COMMANDS[cmd_name]
+        if self.listing:
+            return TyperCommand(cmd_name, help=line)
+        found = getattr(importlib.import_module(f"daedal.cli.{module}"), name)
+        if not isinstance(found, typer.Typer):
+            single = typer.Typer(add_completion=False, context_settings=CONTEXT)
+            single.command(name=cmd_name)(found)
+            found = single
+        command = typer.main.get_command(found)
+        command.name = cmd_name
+        return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        self.listing = True
+        super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Complete the name of a command."""
+        self.listing = True
+        return super().shell_complete(ctx, incomplete)
+
+
+CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
-    add_completion=False,
+    cls=LazyGroup,
     pretty_exceptions_enable=False,
-    help="Find good bit strings for functions that nobody can look into.",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Find good bit strings for black-box functions.",
+    context_settings=CONTEXT,
 )
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from daedal import __version__
+
         print(__version__)
         raise typer.Exit
 
@@ -26,13 +82,3 @@ def _options(
     version: bool = typer.Option(False, "--version", help="Show the version.", callback=_show_version, is_eager=True),
 ) -> None:
     pass
-
-
-app.command(name="solve")(solve.solve)
-app.command(name="resume")(resume.resume)
-app.command(name="compare")(compare.compare)
-app.command(name="list")(listing.list_all)
-app.command(name="optimum")(optimum.optimum)
-app.add_typer(instance.app, name="instance")
-app.add_typer(study.app, name="study")
-app.add_typer(reproduce.app, name="reproduce")

@@ -5,19 +5,20 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from daedal.optimizers.presets import algorithms
+from daedal.limits import Limits
+from daedal.optimizers.registry import algorithms
 from daedal.problems.registry import problem_kinds
 from daedal.settings.parameters import REQUIRED, Parameter
 
 
 def list_all() -> None:
-    """Show problems, algorithms and their hyperparameters with defaults."""
+    """Show problems, algorithms and their settings with defaults."""
     console = Console(highlight=False)
     console.print(_problems())
     for algorithm in algorithms().values():
         console.print()
         console.print(f"[bold]{algorithm.name}[/]  {algorithm.summary}")
-        console.print(f"  ends after {algorithm.max_generations} generations, or {algorithm.patience} without progress")
+        console.print(f"  {_ending(algorithm.limits)}")
         console.print(_settings(algorithm.parameters()))
 
 
@@ -28,6 +29,13 @@ def _problems() -> Table:
     table.add_row("[bold]FILE.py:FUNCTION[/]", "Your own, with --n", "score.py:f --n 40")
     table.add_row("[bold]cmd:PROGRAM[/]", "Any program, with --n", '"cmd:./score" --n 40')
     return table
+
+
+def _ending(limits: Limits) -> str:
+    """Say when a run ends unless told otherwise."""
+    if limits.max_generations is None or limits.patience is None:
+        return "ends with its budget or at its target"
+    return f"ends after {limits.max_generations} generations, or {limits.patience} without progress"
 
 
 def _settings(parameters: dict[str, Parameter]) -> Table:

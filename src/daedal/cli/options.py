@@ -10,7 +10,12 @@ Problem: TypeAlias = Annotated[
     str,
     typer.Argument(help='A problem ("trap:k=5,n=50", see `daedal list`), "path/to/file.py:function" or "cmd:PROGRAM".'),
 ]
-Popsize: TypeAlias = Annotated[int | None, typer.Option(help="Population size; chosen from n where not given.")]
+Algorithm: TypeAlias = Annotated[
+    str, typer.Option("--algorithm", "-a", help='See `daedal list`, or "path/to/file.py:NAME" for one of your own.')
+]
+Popsize: TypeAlias = Annotated[
+    int | None, typer.Option(help="Population size; chosen from n where not given. Short for --set popsize=P.")
+]
 Variables: TypeAlias = Annotated[
     int | None, typer.Option("--n", help="Number of variables, for file.py:function and cmd:PROGRAM.")
 ]
@@ -23,7 +28,8 @@ Minimize: TypeAlias = Annotated[bool, typer.Option("--minimize", help="Look for 
 ByRow: TypeAlias = Annotated[bool, typer.Option("--by-row", help="The function takes one row, not a batch.")]
 Shuffle: TypeAlias = Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")]
 Settings: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a hyperparameter; may be repeated.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set what the algorithm lets be set; repeat it."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 History: TypeAlias = Annotated[bool, typer.Option("--history", help="With --json: add a record for each generation.")]

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-import daedal
 from daedal.cli import options
-from daedal.cli.solve import report_result, some_workers
-from daedal.objectives.spec import read_objective, travelling
-from daedal.run.checkpoint import load, taken
+from daedal.cli.solve import dask_or_none, live_table, report_result
+from daedal.objectives.spec import by_value, read_objective
+from daedal.run.checkpoint import Checkpointer, load_checkpoint
+from daedal.run.resume import restored_config
 
 
 def resume(
@@ -21,6 +21,10 @@ def resume(
     problem: Annotated[
         str | None,
         typer.Argument(help="The objective again, where it is a function or a program: a checkpoint holds no code."),
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option("--algorithm", "-a", help='The algorithm again, where it is your own: "path/to/file.py:NAME".'),
     ] = None,
     workers: options.Workers = None,
     dask: options.Dask = None,
@@ -30,16 +34,16 @@ def resume(
     history: options.History = False,
 ) -> None:
     """Go on with a run from its checkpoint, as if it had never been broken off."""
-    kept = taken(load(checkpoint), "description")
-    objective = None if problem is None else read_objective(problem, kept.whole("n"), persistent=persistent)
-    with redirect_stdout(sys.stderr), some_workers(workers, dask) as help_:
-        result = daedal.resume(
-            checkpoint,
-            objective if dask is None or objective is None else travelling(objective),
-            workers=workers,
-            executor=help_.executor,
-            every=every,
-            progress=True,
-        )
-    name = problem if problem is not None else kept.text("objective")
+    state = load_checkpoint(checkpoint)
+    size = state.part("config").whole("n")
+    objective = None if problem is None else read_objective(problem, size, persistent=persistent)
+    with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:
+        config = restored_config(
+            state,
+            str(checkpoint),
+            objective if dask is None or objective is None else by_value(objective),
+            algorithm,
+        ).evaluated_by(workers=workers, executor=executor)
+        result = config.run(state=state, checkpointer=Checkpointer(checkpoint, every), display=live_table)
+    name = problem if problem is not None else state.part("config").text("objective")
     report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -17,19 +16,24 @@ from rich.console import Console
 
 import daedal
 from daedal.cli import options
-from daedal.cli.words import INTERRUPTED, finite, pairs, read_rows, say
+from daedal.cli.live_table import LiveTable
+from daedal.cli.words import INTERRUPTED, finite, read_rows, say, settings_of
 from daedal.evaluation.executor_pool import dask_executor
-from daedal.limits import StopReason
-from daedal.objectives.spec import read_objective, spec_parts, travelling
+from daedal.evaluation.options import EvaluationOptions
+from daedal.limits import Limits, StopReason
+from daedal.objectives.spec import by_value, read_objective, spec_parts
 from daedal.optimizers.base import Generation
-from daedal.optimizers.presets import find_algorithm
+from daedal.optimizers.registry import find_algorithm
 from daedal.result import Result
+from daedal.rng import check_seed
+from daedal.run.checkpoint import Checkpointer
+from daedal.run.config import RunConfig
 from daedal.types import to_text
 
 
 def solve(
     problem: options.Problem,
-    algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="See `daedal list`.")] = "dae",
+    algorithm: options.Algorithm = "dae",
     popsize: options.Popsize = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn where not given.")] = None,
     n: options.Variables = None,
@@ -62,57 +66,56 @@ def solve(
     history: options.History = False,
 ) -> None:
     """Look for the best bits of a problem."""
-    chosen = find_algorithm(algorithm).with_settings(pairs(settings or []))
+    chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
     objective = read_objective(problem, n, persistent=persistent)
-    optimise = daedal.minimize if minimize else daedal.maximize
-    with redirect_stdout(sys.stderr), some_workers(workers, dask) as help_:  # whatever the objective prints
-        result = optimise(
-            objective if dask is None else travelling(objective),
-            n,
+    with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:  # whatever the objective prints
+        config = RunConfig(
+            objective=objective if dask is None else by_value(objective),
+            n=n,
             algorithm=chosen,
-            popsize=popsize,
-            seed=seed,
-            max_evaluations=max_evaluations,
-            max_generations=max_generations,
-            max_seconds=max_seconds,
-            patience=patience,
-            target=target,
+            seed=check_seed(seed),
+            minimize=minimize,
             vectorized=not by_row,
             shuffle=shuffle,
+            limits=Limits(
+                max_evaluations=max_evaluations,
+                max_generations=max_generations,
+                max_seconds=max_seconds,
+                patience=patience,
+                target=target,
+            ),
+            evaluation=EvaluationOptions(
+                workers=1 if workers is None else workers,
+                executor=executor,
+                on_error=on_error,
+                timeout=timeout,
+                deduplicate=deduplicate,
+                cache=None if cache is None else str(cache),
+                name=name,
+                version=version,
+            ),
             initial=None if initial is None else read_rows(initial),
-            workers=help_.workers,
-            executor=help_.executor,
-            on_error=on_error,
-            timeout=timeout,
-            deduplicate=deduplicate,
-            cache=cache,
-            name=name,
-            version=version,
-            checkpoint=checkpoint,
-            every=every,
-            progress=True,
         )
+        checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every)
+        result = config.run(checkpointer=checkpointer, display=live_table)
     report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint)
 
 
-@dataclass(frozen=True)
-class Help:
-    """Who evaluates: so many processes, or an executor."""
-
-    workers: int = 1
-    executor: Executor | None = None
-
-
 @contextmanager
-def some_workers(workers: int | None, dask: str | None) -> Iterator[Help]:
-    """Start, or find, whoever evaluates."""
+def dask_or_none(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
+    """Connect to Dask, where that is asked for."""
     if dask is None:
-        yield Help(workers=1 if workers is None else workers)
+        yield None
         return
     if workers is not None:
         raise ValueError("expected --workers or --dask, got both; Dask has workers of its own")
     with dask_executor(dask) as executor:
-        yield Help(executor=executor)
+        yield executor
+
+
+def live_table(title: str, goal: float | None) -> LiveTable:
+    """Make what shows a run as it goes."""
+    return LiveTable(title, goal=goal)
 
 
 def report_result(problem: str, result: Result, *, as_json: bool, history: bool, checkpoint: Path | None) -> None:
@@ -146,10 +149,11 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "stop": result.stop.value,
         "evaluations": result.evaluations,
         "evaluations_to_best": result.evaluations_to_best,
-        "carried_out": result.carried_out,
+        "carried_out": result.evaluated,
         "cached": result.cached,
         "failed": result.failed,
         "failures": [{"x": failure.x, "error": failure.error} for failure in result.failures],
+        "batches": result.batches,
         "generations": result.generations,
         "seconds": result.seconds,
         "cpu_seconds": result.cpu_seconds,

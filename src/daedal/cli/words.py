@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from daedal.cli import INTERRUPTED as INTERRUPTED
 from daedal.types import from_text
 
-INTERRUPTED = 130
 _LONGEST_NAME = 60  # of a file: a letter may take four of its 255 bytes
-"""Exit code after Ctrl-C."""
 
 
 def pairs(words: list[str]) -> dict[str, str]:
@@ -32,6 +31,16 @@ def pairs(words: list[str]) -> dict[str, str]:
         if key in found:
             raise ValueError(f"expected --set {key} once, got it twice")
         found[key] = value.strip()
+    return found
+
+
+def settings_of(words: list[str] | None, popsize: int | None) -> dict[str, str | int]:
+    """Give what `--set` and `--popsize` set."""
+    found: dict[str, str | int] = {**pairs(words or [])}
+    if popsize is not None:
+        if "popsize" in found:
+            raise ValueError("expected --popsize or --set popsize=P, got both")
+        found["popsize"] = popsize
     return found
 
 

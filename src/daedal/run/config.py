@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EvaluationOptions
-from daedal.evaluation.sqlite_cache import SQLiteCache
 from daedal.limits import Limits, meets
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
 from daedal.optimizers.configuration import Algorithm
@@ -23,6 +23,9 @@ from daedal.run.loop import Callback, Display, Outcome, Run
 from daedal.settings.parameters import plain
 from daedal.storage.checkpoint_file import CheckpointError
 from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
+
+if TYPE_CHECKING:
+    from daedal.evaluation.sqlite_cache import SQLiteCache
 
 Initial: TypeAlias = "NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]"
 """Rows to begin with, shape (rows, n); or rows and their values, which are then not evaluated again."""
@@ -68,6 +71,13 @@ class RunConfig:
     def sign(self) -> int:
         """1 where larger values are better, -1 where smaller are."""
         return -1 if self.minimize else 1
+
+    def evaluated_by(self, *, workers: int | None, executor: Executor | None) -> RunConfig:
+        """Give the same run with other workers, where any are given; the result does not depend on them."""
+        if workers is None and executor is None:
+            return self
+        options = dataclasses.replace(self.evaluation, workers=1 if workers is None else workers, executor=executor)
+        return dataclasses.replace(self, evaluation=options)
 
     def run(
         self,
@@ -130,6 +140,8 @@ class RunConfig:
         )
 
     def _cache(self, objective: BoundObjective) -> SQLiteCache:
+        from daedal.evaluation.sqlite_cache import SQLiteCache  # SQLite, only where it is used
+
         name = self.evaluation.name or objective.cache_name
         if name is None:
             raise ValueError(
