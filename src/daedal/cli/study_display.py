@@ -15,10 +15,10 @@ from rich.text import Text
 
 from daedal.cli.stderr_capture import overheard
 from daedal.cli.study_tables import rich_table
-from daedal.evaluation.words import counted
 from daedal.study.analysis import Row, analyse
 from daedal.study.plan import Unsettled
 from daedal.study.runner import Progress
+from daedal.study.wording import counted
 
 _SECONDS_BETWEEN_TABLES = 1.0
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal

@@ -12,14 +12,13 @@ from rich.table import Table
 
 from daedal.cli.study_tables import rich_table, sizes_table
 from daedal.cli.words import file_name, new_folder, say, write_pieces
-from daedal.evaluation.words import counted
 from daedal.settings.parameters import unknown
 from daedal.study.analysis import Row, Runs
 from daedal.study.export import export as exported
 from daedal.study.figures import draw, find_matplotlib, save
 from daedal.study.published import published
+from daedal.study.rank_tests import Test
 from daedal.study.spec import Study
-from daedal.study.statistics import Test
 from daedal.study.status import Status
 from daedal.study.tables import (
     ROW_COLUMNS,
@@ -30,6 +29,7 @@ from daedal.study.tables import (
     markdown,
     sizes_markdown,
 )
+from daedal.study.wording import counted
 
 _ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from daedal.study.analysis import Row, Runs
 from daedal.study.published import PublishedTable
+from daedal.study.rank_tests import Test
 from daedal.study.spec import Study
-from daedal.study.statistics import Test
 from daedal.study.tables.content import LEFT, NONE, OPEN, OTHER, Cell, legend_of, of_rows, problem_title, size_lines
 from daedal.study.tables.sheets import Column, Group, Sheet, one_below_other, side_by_side, with_names, with_problems
 

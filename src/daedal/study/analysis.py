@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from daedal.study.plan import LEVELS, Choice, Outcomes, Unsettled, choices
+from daedal.study.rank_tests import Test
 from daedal.study.run import DONE, KILLED, Run
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.study.statistics import Test, Verdict, mean_sd, verdicts
+from daedal.study.statistics import Verdict, mean_sd, verdicts
 
 Runs: TypeAlias = Mapping[str, Mapping[int, Run]]
 """By the key of a cell and by seed, as a store gives them."""

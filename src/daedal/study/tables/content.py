@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from daedal.evaluation.words import counted
 from daedal.objectives.spec import without_folder
 from daedal.study.analysis import Effort, Measure, Row, Runs, efforts, outcomes
 from daedal.study.plan import LEVELS, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
+from daedal.study.rank_tests import Test
 from daedal.study.spec import Study, StudyProblem
-from daedal.study.statistics import LEVEL, Test, can_be_significant
+from daedal.study.statistics import LEVEL, can_be_significant
+from daedal.study.wording import counted
 
 NONE = "\N{EN DASH}"
 OPEN = "…"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from daedal.study.analysis import Row
 from daedal.study.plan import LEVELS
 from daedal.study.published import PublishedTable
-from daedal.study.statistics import Test
+from daedal.study.rank_tests import Test
 from daedal.study.tables.content import NONE, OPEN, OTHER, Cell, legend_of, of_rows, one_line
 from daedal.study.tables.sheets import Group, side_by_side
 

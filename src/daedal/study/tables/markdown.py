@@ -9,8 +9,8 @@ from itertools import groupby
 from daedal.study.analysis import Effort, Row, Runs
 from daedal.study.plan import LEVELS
 from daedal.study.published import PublishedTable
+from daedal.study.rank_tests import Test
 from daedal.study.spec import Study
-from daedal.study.statistics import Test
 from daedal.study.tables.content import (
     EMPTY,
     LEFT,
