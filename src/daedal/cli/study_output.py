@@ -59,8 +59,10 @@ def show_status(found: Status) -> None:
     for name in ("problem", "algorithm", "popsize", "done", "failed", "left", "solved"):
         grid.add_column(name, justify="left" if name in ("problem", "algorithm") else "right")
     for cell in found.cells:
-        counts = (cell.popsize, cell.done, cell.failed, cell.left, cell.solved)
-        grid.add_row(cell.problem, cell.algorithm, *("?" if one is None else f"{one:,}" for one in counts))
+        size = "" if cell.popsize is None else f"{cell.popsize:,}"  # there are algorithms without a population
+        solved = "?" if cell.solved is None else f"{cell.solved:,}"
+        counts = (f"{one:,}" for one in (cell.done, cell.failed, cell.left))
+        grid.add_row(cell.problem, cell.algorithm, size, *counts, solved)
     console.print(grid)
     done, failed, left, killed = (found.total(name) for name in ("done", "failed", "left", "killed"))
     ahead = f"at least {left:,} left" if left else "none left: the study is complete"

@@ -13,7 +13,8 @@ from daedal.study.analysis import Row, Runs
 from daedal.study.published import PublishedTable
 from daedal.study.rank_tests import Test
 from daedal.study.spec import Study
-from daedal.study.tables.content import LEFT, NONE, OPEN, OTHER, Cell, legend_of, of_rows, problem_title, size_lines
+from daedal.study.tables.content import LEFT, NONE, OPEN, OTHER, Cell, of_rows, problem_title, size_lines
+from daedal.study.tables.legend import legend_of
 from daedal.study.tables.sheets import Column, Group, Sheet, one_below_other, side_by_side, with_names, with_problems
 
 _ASCII = {" ± ": " +-", "≥ ": ">=", NONE: "-", OPEN: "?", OTHER: "+", "─": "-"}  # as wide: columns stay in line
