@@ -19,6 +19,7 @@ COLUMNS: dict[str, type] = {
     "evaluations_to_best": int,
     "evaluations": int,
     "unique_evaluations": int,
+    "batches": int,
     "generations": int,
     "cpu_seconds_to_best": float,
     "cpu_seconds": float,
@@ -50,6 +51,8 @@ class Run:
         Whether it solved its problem; None where nobody can know, False for a run that did not end well.
     evaluations, seconds
         Until the best solution: evaluations, and CPU seconds.
+    batches, generations
+        Of the whole run; None in stores from before batches were counted.
     cpu
         The processor that it was made with, where somebody wrote it down.
     """
@@ -62,5 +65,7 @@ class Run:
     evaluations: int | None = None
     seconds: float | None = None
     total_seconds: float | None = None
+    batches: int | None = None
+    generations: int | None = None
     error: str | None = None
     cpu: str | None = None

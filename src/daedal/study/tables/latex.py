@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from daedal.study.analysis import Row
 from daedal.study.plan import LEVELS
 from daedal.study.published import PublishedTable
-from daedal.study.statistics import Test
-from daedal.study.tables.content import NONE, OPEN, OTHER, Cell, legend_of, of_rows, one_line
+from daedal.study.rank_tests import Test
+from daedal.study.tables.content import NONE, OPEN, OTHER, Cell, of_rows, one_line
+from daedal.study.tables.legend import legend_of
 from daedal.study.tables.sheets import Group, side_by_side
 
 _LATEX: dict[str, str] = {
@@ -96,7 +97,7 @@ def latex_document(
 
 
 def _pages(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    """Dispatcher problems over pages."""
+    """Spread problems over pages."""
     page: list[Group] = []
     for group in groups:
         if page and sum(len(one.lines) for one in (*page, group)) > _LINES_OF_A_PAGE:
