@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 _RETRY_SECONDS = 0.01
 _SIGNS_OF_DAMAGE = (
@@ -33,6 +34,7 @@ def open_database(
     create: bool = True,
     read_only: bool = False,
     timeout: float = 30.0,
+    migrations: Mapping[int, str] = MappingProxyType({}),
 ) -> sqlite3.Connection:
     """Open an SQLite file of one kind; make it first if it is missing or empty.
 
@@ -46,7 +48,8 @@ def open_database(
     application
         The number that marks files of this kind (SQLite's application_id), 1 to 2^31 - 1.
     version
-        The version of the schema (SQLite's user_version), from 1 on. A file of another version is refused.
+        The version of the schema (SQLite's user_version), from 1 on. A file of a newer version is refused, and one of
+        an older version that has no migration.
     schema
         The statements that make the tables, each with its semicolon.
     what
@@ -57,6 +60,9 @@ def open_database(
         Whether to read alone, which also works where the file or its folder must not be written.
     timeout
         Seconds to wait for another process that keeps the file locked.
+    migrations
+        For each older version, the statements that bring a file to the next one, all in one transaction. Where it is
+        opened to be read only, that is done with a copy in memory.
 
     Raises
     ------
@@ -86,12 +92,15 @@ def open_database(
         try:
             # Nothing is written, not even the journal mode, before it is known that the file is ours or empty.
             connection.execute("BEGIN")  # one look, which the process that just makes the file cannot come in between
-            new = _is_new(connection, path, application, version, what)
+            found = _version(connection, path, application, version, what, migrations)
             connection.execute("COMMIT")
-            if new:
-                if not create:
-                    raise ValueError(f"expected {what} in {_shown(path)}, got an empty file; name another one")
-                _make(connection, path, application, version, schema, what)
+            if not found and not create:
+                raise ValueError(f"expected {what} in {_shown(path)}, got an empty file; name another one")
+            in_memory = read_only and 0 < found < version
+            if in_memory:
+                connection = _copied(connection)
+            if found < version:
+                _bring_up(connection, path, application, version, schema, what, migrations)
             if not read_only:
                 _use_wal(connection, timeout)
                 connection.execute("PRAGMA synchronous = NORMAL")
@@ -213,47 +222,61 @@ def _check_place(path: str | os.PathLike[str], what: str, *, create: bool) -> No
         raise ValueError(_no_database(_shown(path), what))
 
 
-def _is_new(
-    connection: sqlite3.Connection, path: str | os.PathLike[str], application: int, version: int, what: str
-) -> bool:
-    """Tell an empty database (True) from one of this kind and version (False); refuse every other."""
+def _copied(connection: sqlite3.Connection) -> sqlite3.Connection:
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.backup(copy)
+    except BaseException:
+        copy.close()
+        raise
+    connection.close()
+    return copy
+
+
+def _version(
+    connection: sqlite3.Connection,
+    path: str | os.PathLike[str],
+    application: int,
+    version: int,
+    what: str,
+    migrations: Mapping[int, str],
+) -> int:
+    """Give the version of a file of this kind, 0 for an empty one; refuse what cannot be brought up."""
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if (mark, found, tables) == (0, 0, 0):
-        return True
+        return 0
     if mark != application:
         raise ValueError(
             f"expected {what} in {_shown(path)}, got an SQLite database of something else; name another file"
         )
-    if found > version:
+    if found > version or not migrations.keys() >= set(range(found, version)):
+        age, advice = ("a newer", "upgrade daedal or name") if found > version else ("an older", "name")
         raise ValueError(
-            f"expected {what} of format {version} in {_shown(path)}, got format {found}, made by a newer daedal; "
-            "upgrade daedal or name another file"
+            f"expected {what} of format {version} in {_shown(path)}, got format {found}, made by {age} daedal; "
+            f"{advice} another file"
         )
-    if found < version:
-        raise ValueError(
-            f"expected {what} of format {version} in {_shown(path)}, got format {found}, made by an older daedal; "
-            "name another file"
-        )
-    return False
+    return int(found)
 
 
-def _make(
+def _bring_up(
     connection: sqlite3.Connection,
     path: str | os.PathLike[str],
     application: int,
     version: int,
     schema: str,
     what: str,
+    migrations: Mapping[int, str],
 ) -> None:
-    """Make the tables, unless another process did so in the meantime."""
+    """Make the tables, or migrate them, unless another process did so in the meantime."""
     with transaction(connection):
-        if _is_new(connection, path, application, version, what):
-            for statement in _statements(schema):  # executescript would end the transaction first
+        found = _version(connection, path, application, version, what, migrations)
+        for script in [migrations[old] for old in range(found, version)] if found else [schema]:
+            for statement in _statements(script):  # executescript would end the transaction first
                 connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {application:d}")
-            connection.execute(f"PRAGMA user_version = {version:d}")
+        connection.execute(f"PRAGMA application_id = {application:d}")
+        connection.execute(f"PRAGMA user_version = {version:d}")
 
 
 def _statements(script: str) -> Iterator[str]:
