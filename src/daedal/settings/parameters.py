@@ -40,14 +40,18 @@ class Parameter:
 
 
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
-    """List what a class or function can be told, in its order."""
+    """List what a class or function can be told, in its order; without annotation, a number's type is its default's."""
     function = target.__init__ if inspect.isclass(target) else target
     hints = get_type_hints(function)
     return {
-        name: Parameter(name, hints.get(name, str), parameter.default)
+        name: Parameter(name, hints.get(name, _type_of(parameter.default)), parameter.default)
         for name, parameter in inspect.signature(target).parameters.items()
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     }
+
+
+def _type_of(default: object) -> type:
+    return type(default) if isinstance(default, bool | int | float) else str
 
 
 def plain(value: Any) -> Setting:
