@@ -41,13 +41,17 @@ class StoredConfiguration(Configuration):
         return self.stored_kind
 
     def parameters(self) -> dict[str, Parameter]:
-        """Nobody knows what can be set."""
-        return {}
+        """Nobody knows what can be set, but for what a study sets."""
+        return {"popsize": Parameter("popsize", int, None)}
 
     def settings(self) -> dict[str, Setting]:
         """Give the values that were in force."""
         values: dict[str, Setting] = json.loads(self.stored_settings)
         return values
+
+    def with_settings(self, values: Mapping[str, Setting]) -> StoredConfiguration:
+        """Give what was there, whatever is set."""
+        return self
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
