@@ -372,9 +372,10 @@ def test_keys_and_texts_are_those_of_the_version_before() -> None:
     assert {cell.algorithm.name: cell.key for cell in one.cells()} == expected
     assert json.dumps(study(algorithms=["umda", changed], limits={"patience": 7}).as_dict(), sort_keys=True) == (
         '{"algorithms": [{"algorithm": "umda", "name": "umda", "popsizes": [20], "settings": {}}, '
-        '{"algorithm": "pbil", "name": "changed", "popsizes": [20], "settings": {"learning_rate": 0.5, '
-        '"selection": "truncation"}}], "limits": {"patience": 7}, "problems": [{"by_row": false, "identity": "onemax:n=8", '
-        '"minimize": false, "name": "onemax:n=8", "problem": "onemax:n=8"}], "runs": 4, "seed": 0, "shuffle": true}'
+        '{"algorithm": "pbil", "name": "changed", "popsizes": [20], '
+        '"settings": {"learning_rate": 0.5, "selection": "truncation"}}], "limits": {"patience": 7}, '
+        '"problems": [{"by_row": false, "identity": "onemax:n=8", "minimize": false, "name": "onemax:n=8", '
+        '"problem": "onemax:n=8"}], "runs": 4, "seed": 0, "shuffle": true}'
     )
 
 
