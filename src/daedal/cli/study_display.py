@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from daedal.cli.stderr_capture import overheard
+from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.study_tables import rich_table
 from daedal.study.analysis import Row, analyse
 from daedal.study.plan import Unsettled
@@ -51,7 +51,7 @@ class StudyDisplay:
 
     def __enter__(self) -> StudyDisplay:
         if self._shares_terminal and self._moves:
-            self.console = self._around.enter_context(overheard())
+            self.console = self._around.enter_context(captured_stderr())
         return self
 
     def __exit__(
