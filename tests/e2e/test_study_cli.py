@@ -28,7 +28,8 @@ from daedal.types import to_text
 
 COLUMNS = [
     *("problem", "algorithm", "preset", "popsize", "seed", "status", "success", "best", "optimum"),
-    *("evaluations_to_best", "evaluations", "unique_evaluations", "generations", "cpu_seconds_to_best", "cpu_seconds"),
+    *("evaluations_to_best", "evaluations", "unique_evaluations", "batches", "generations"),
+    *("cpu_seconds_to_best", "cpu_seconds"),
     *("stop", "error", "x", "settings", "content", "daedal", "numpy", "numba", "python", "cpu", "finished"),
     "cell",
 ]
