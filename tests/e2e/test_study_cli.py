@@ -319,7 +319,7 @@ def test_export(made: Made, here: Any, tmp_path: Path) -> None:
         | {"algorithm": names[row["algorithm"]], "preset": row["algorithm"]}
         for row in made.rows
     ]
-    expected = [{name: row[name] for name in COLUMNS} for row in rows_and_cells]
+    expected = [{name: row.get(name) for name in COLUMNS} for row in rows_and_cells]
     for row in expected:
         row["success"] = None if row["success"] is None else bool(row["success"])
     export = ("study", "export", "--store", made.store)
