@@ -139,12 +139,12 @@ def test_problems_that_have_no_room_follow_in_turn() -> None:
         pages.append(([line for line in lines if line.startswith("onemax")], lines[-1]))
         clock.now += 5.0
     names = ["onemax:n=10", "onemax:n=11", "onemax:n=12"]
-    note = "{} of 3 problems; the others follow in turn"
+    note = "problems {} of 3; the others follow in turn"
     assert pages == [
-        (names[:2], note.format("1 to 2")),
-        (names[1:], note.format("2 to 3")),
-        ([names[2], names[0]], note.format("3 to 1")),
-        (names[:2], note.format("1 to 2")),
+        (names[:2], note.format("1, 2")),
+        (names[1:], note.format("2, 3")),
+        ([names[2], names[0]], note.format("3, 1")),
+        (names[:2], note.format("1, 2")),
     ]
 
 

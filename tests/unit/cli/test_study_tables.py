@@ -71,9 +71,7 @@ def test_levels_are_side_by_side_where_there_is_room() -> None:
     assert line_of(text, "trap").startswith("trap:k=4,n=20 DAE-EDA 1,000 12,004 ± 3 0.021 ± <0.001 1,000 12,004 ± 3")
     assert line_of(text, "nk:n=30,k=4,i=1") == " ".join(["nk:n=30,k=4,i=1", "DAE-EDA", *[NONE] * 6])
     assert "of runs solved" not in shown(rich_table(special_rows(confirm=0), width=80), 120)  # the width that is given
-
-
-def test_all_is_on_one_line_where_there_is_much_room() -> None:
+    # all on one line where there is much room
     text = shown(rich_table([one_row(star=True)], published=published()), 160)
     level = "1,000 57,750* ± 18,250 {} 0.03 ± 0.004 {}"
     first, second = level.format("2,550 ± 1,150", "18 ± 6.9"), level.format("4,450 ± 1,359", "21 ± 9.2")
@@ -128,13 +126,10 @@ def test_names_are_shown_as_they_are() -> None:
     assert text.count("a b") == 2  # two algorithms, though their names look the same
 
 
-def test_only_some_rows_may_have_published_numbers() -> None:
+def test_only_some_rows_or_none_may_have_published_numbers() -> None:
     rows = [one_row(name="mine"), one_row()]
     assert shown(rich_table(rows, published=published())).count("2,550 ± 1,150") == 1
     assert "paper" not in shown(rich_table(rows[:1], published=published()), 200)
-
-
-def test_a_table_without_rows() -> None:
     assert shown(rich_table([], legend=False), 200).splitlines()[1].split()[:2] == ["Problem", "Algorithm"]
     assert "popsize" in shown(sizes_table(STUDY, {}), 120)
 

@@ -20,7 +20,6 @@ Numbers = Sequence[float]
 BASE: dict[str, Any] = {"problems": ["onemax:n=8"], "algorithms": ["umda"], "popsizes": [20, 50, 100], "runs": 10}
 STATUS = {"+": DONE, "-": DONE, "?": DONE, "x": FAILED, "k": KILLED}
 SUCCESS = {"+": True, "-": False, "?": None, "x": False, "k": False}
-OPEN, NONE = Entry(choice=Unsettled.OPEN), Entry(choice=Unsettled.NONE)
 
 
 def study(**changes: Any) -> Study:
@@ -30,14 +29,14 @@ def study(**changes: Any) -> Study:
 def fill(
     runs: Runs, one: Study, popsize: int | None, story: str, evaluations: Numbers | None = None, **more: Any
 ) -> None:
-    """Write the runs of a cell, a letter a seed: solved +, not -, nobody knows ?, failed x, killed k, not run .
+    """Write the runs of a cell, one letter per seed: solved +, not -, unknown ?, failed x, killed k, not run .
 
     Further: the numbers of each run (seconds, best, batches), problem and algorithm by index, the first seed.
     """
     cell = one.cell(one.problems[more.get("problem", 0)], one.algorithms[more.get("algorithm", 0)], popsize)
-    plenty = [1.0] * len(story)
-    numbers = {"evaluations": evaluations or [100] * len(story), "seconds": plenty, "best": [5.0] * len(story)}
-    numbers |= {name: more[name] for name in ("seconds", "best", "batches") if more.get(name) is not None}
+    usual = {"evaluations": 100, "seconds": 1.0, "best": 5.0, "batches": None}
+    given = {"evaluations": evaluations, **more}
+    numbers = {name: given.get(name) or [value] * len(story) for name, value in usual.items()}
     for index, letter in enumerate(story):
         if letter != ".":
             seed = more.get("first", one.seed) + index
@@ -73,9 +72,6 @@ def starred(rows: Sequence[Row], level: int, measure: str = "evaluations") -> li
     return [name for name, one in found if one is not None and getattr(one, measure).star]
 
 
-# Sizes and their effort
-
-
 def test_the_sizes_and_their_effort_by_hand() -> None:
     one, runs = study(seed=3), {}
     fill(runs, one, 20, "++++------")
@@ -84,31 +80,15 @@ def test_the_sizes_and_their_effort_by_hand() -> None:
     best = [8.0] * 6 + [7.0] + [8.0] * 3
     fill(runs, one, 100, "++++++-+++", [1000] * 9 + [2000], seconds=[3.0] * 10, best=best)
     (row,) = analyse(one, runs)
-    assert (row.problem, row.algorithm) == (one.problems[0], one.algorithms[0])
     assert chosen([row]) == [[50, 100]]
     half, most = effort([row], 50), effort([row], 90)
     assert (counts(half), counts(most)) == ((50, 10, 5, 0, True), (100, 10, 9, 0, True))
     # All runs count, solved or not: distances from 5 are 3, 1, 1, 1, 0, 0, 2, 4, 0, 0, and n - 1 = 9.
     assert half.evaluations == approx(5.0, 32 / 9)
-    assert (half.seconds, half.best, half.batches) == (
-        approx(1.0, 10 / 4 / 9),
-        approx(7.0, 10 / 9),
-        approx(8.0, 10 / 9),
-    )
+    assert (half.seconds, half.best) == (approx(1.0, 10 / 4 / 9), approx(7.0, 10 / 9))
+    assert half.batches == approx(8.0, 10 / 9)
     assert most.evaluations == approx(1100.0, (9 * 100**2 + 900**2) / 9)  # nine distances of 100 and one of 900
     assert (most.seconds, most.best, most.batches) == (Measure(mean=3.0, sd=0.0), approx(7.9, 0.1), None)
-
-
-def test_what_no_size_solves_and_what_is_not_known_yet() -> None:
-    one, runs = study(), {}
-    assert analyse(one, {})[0].entries == {50: OPEN, 90: OPEN}
-    fill(runs, one, 20, "------....")  # six have failed
-    fill(runs, one, 50, "++++++--..")
-    rows = analyse(one, runs)
-    assert chosen(rows) == [[50, Unsettled.OPEN]]  # 100 was not tried
-    assert counts(effort(rows)) == (50, 8, 6, 0, False)
-    fill(runs, one, 100, "--........")
-    assert analyse(one, runs)[0].entries[90] == NONE
 
 
 def test_failed_runs_are_not_solved_and_have_no_effort() -> None:
@@ -134,7 +114,6 @@ def test_few_runs_that_ended_well() -> None:
     assert (found.evaluations, found.seconds) == (Measure(mean=40.0, sd=0.0), Measure(mean=0.5, sd=0.0))
     fill(runs, one, 20, "+-", best=[4.0, -math.inf])  # nothing feasible is in the mean, too
     best = effort(analyse(one, runs)).best
-    assert best is not None
     assert best.mean == -math.inf
     assert math.isnan(best.sd)
 
@@ -144,11 +123,10 @@ def test_without_an_optimum_there_is_no_answer_but_every_size_has_its_effort() -
     for popsize, value in ((20, 4.0), (50, 6.0), (100, 7.5)):
         fill(runs, one, popsize, "?" * 10, [popsize * 10] * 10, best=[value, value + 1] * 5)
     (row,) = analyse(one, runs)
-    assert (row.entries, row.judged) == ({50: NONE, 90: NONE}, False)
+    assert (row.entries, row.judged) == (dict.fromkeys((50, 90), Entry(choice=Unsettled.NONE)), False)
     made = efforts(one, runs, *one.pairs()[0])
-    assert [(found.popsize, found.solved) for found in made] == [(20, 0), (50, 0), (100, 0)]
+    assert [counts(found) for found in made] == [(size, 10, 0, 0, True) for size in (20, 50, 100)]
     assert [found.best.mean for found in made if found.best is not None] == [4.5, 6.5, 8.0]
-    assert [found.evaluations for found in made] == [Measure(mean=size * 10.0, sd=0.0) for size in (20, 50, 100)]
 
 
 def test_a_row_says_how_far_it_is() -> None:
@@ -157,7 +135,6 @@ def test_a_row_says_how_far_it_is() -> None:
     fill(runs, one, 50, "++-x......")
     (row,) = analyse(one, runs)
     assert row.failed == 2
-    assert row.under_way is not None
     assert counts(row.under_way) == (50, 4, 2, 1, False)
     fill(runs, one, 50, "+" * 10)
     assert analyse(one, runs)[0].under_way is None
@@ -169,9 +146,7 @@ def test_an_algorithm_without_a_population_is_settled_without_a_size() -> None:
     one, runs = dataclasses.replace(plain, algorithms=(plain.algorithms[0], climber)), {}
     fill(runs, one, None, "+++.......", algorithm=1)
     assert chosen(analyse(one, runs))[1] == [Unsettled.OPEN] * 2
-    under_way = analyse(one, runs)[1].under_way
-    assert under_way is not None
-    assert counts(under_way) == (None, 3, 3, 0, False)
+    assert counts(analyse(one, runs)[1].under_way) == (None, 3, 3, 0, False)
     fill(runs, one, None, "++++++---x", range(10, 20), algorithm=1)
     fill(runs, one, None, "+-", algorithm=1, first=one.fresh_seeds(1)[0])
     fill(runs, one, 20, "+" * 10, range(30, 60, 3))
@@ -181,9 +156,6 @@ def test_an_algorithm_without_a_population_is_settled_without_a_size() -> None:
     assert counts(effort(rows, row=1, again=True)) == (None, 2, 1, 0, True)
     assert starred(rows, 50) == ["pbil"]
     assert [found.popsize for found in efforts(one, runs, *one.pairs()[1])] == [None]
-
-
-# What belongs to a study
 
 
 def test_runs_of_other_studies_are_left_alone() -> None:
@@ -232,10 +204,8 @@ def test_confirming_runs_take_no_part_in_the_choice() -> None:
     assert counts(effort(analyse(one, runs, confirm=2), 90, again=True)) == (50, 2, 2, 0, True)
     unsettled: Runs = {}
     fill(unsettled, one, 20, "-" * 10, first=fresh)
-    assert analyse(one, unsettled, confirm=10)[0].entries[50] == OPEN
+    assert analyse(one, unsettled, confirm=10)[0].entries[50] == Entry(choice=Unsettled.OPEN)
 
-
-# Stars
 
 RISING = list(range(10))
 LESS, MORE, MOST = [100 + i for i in RISING], [200 + 2 * i for i in RISING], [400 + 3 * i for i in RISING]
@@ -252,20 +222,11 @@ def rivals(*evaluations: Numbers | None, seconds: Sequence[Numbers] | None = Non
     return one, runs
 
 
-@pytest.mark.parametrize(
-    ("evaluations", "winner"),
-    [
-        ((MORE, LESS, MOST), ["pbil"]),
-        ((LESS, None), []),  # whatever has no size is no rival
-        ((LESS, MORE, None), ["umda"]),
-    ],
-)
-def test_a_clear_winner_gets_the_star_at_both_levels(
-    evaluations: tuple[Numbers | None, ...], winner: list[str]
-) -> None:
-    rows = analyse(*rivals(*evaluations))
-    assert starred(rows, 50) == starred(rows, 90) == winner
-    assert starred(rows, 50, "seconds") == []  # all took one second
+def test_a_clear_winner_gets_the_star_at_both_levels_and_what_has_no_size_is_no_rival() -> None:
+    for values, winner in (((MORE, LESS, MOST), ["pbil"]), ((LESS, None), []), ((LESS, MORE, None), ["umda"])):
+        rows = analyse(*rivals(*values))
+        assert starred(rows, 50) == starred(rows, 90) == winner
+        assert starred(rows, 50, "seconds") == []  # all took one second
 
 
 def test_seconds_have_stars_of_their_own_but_not_of_two_kinds_of_processors() -> None:
@@ -277,9 +238,7 @@ def test_seconds_have_stars_of_their_own_but_not_of_two_kinds_of_processors() ->
         rows = analyse(one, runs)
         assert starred(rows, 90) == ["umda"]
         assert starred(rows, 90, "seconds") == winner
-        seconds = effort(rows, 90).seconds
-        assert seconds is not None
-        assert (seconds.p is None) == (not winner)
+        assert (effort(rows, 90).seconds.p is None) == (not winner)
 
 
 def test_no_star_before_the_last_run_of_the_last_rival() -> None:
@@ -309,7 +268,7 @@ def test_levels_and_problems_are_compared_each_for_itself() -> None:
     assert [starred(rows[2:], level) for level in (50, 90)] == [["pbil"], ["pbil"]]
 
 
-def test_mann_and_whitney_do_not_pair_the_runs() -> None:
+def test_mann_and_whitney_do_not_pair_the_runs_and_holm_corrects() -> None:
     # Each run of umda takes a little less than that of pbil with the same seed, and runs differ much by their seeds:
     # the pairs are clear, the two samples lie in each other.
     less, more = [1000 * i for i in RISING], [1000 * i + 10 + i for i in RISING]
@@ -323,10 +282,7 @@ def test_mann_and_whitney_do_not_pair_the_runs() -> None:
     fill(runs, one, 20, "xxxxx+++++", MORE, algorithm=1)
     assert starred(analyse(one, runs), 50) == []
     assert starred(analyse(one, runs, test="mann-whitney"), 50) == ["umda"]  # p = 2 / 252
-
-
-def test_holm_turns_a_star_off() -> None:
-    # 8 pairs in one direction: p = 2 / 2**8 = 0.0078, and of three pairs of algorithms the smallest counts three times.
+    # Holm turns a star off: 8 pairs in one direction have p = 2 / 2**8 = 0.0078, the smallest of three counts thrice.
     values = [LESS[:8], MORE[:8], [*MORE[:7], MORE[7] + 1]]
     one, runs = rivals(*values, seconds=values)
     for measure in ("evaluations", "seconds"):
@@ -341,6 +297,4 @@ def test_confirming_runs_give_no_stars() -> None:
     fill(runs, one, 20, "+" * 10, MOST, first=fresh, algorithm=1)
     rows = analyse(one, runs, confirm=10)
     assert starred(rows, 90) == []
-    again = effort(rows, 90, again=True).evaluations
-    assert again is not None
-    assert not again.star
+    assert not effort(rows, 90, again=True).evaluations.star

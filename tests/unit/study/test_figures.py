@@ -59,9 +59,6 @@ def texts(figure: Any) -> list[str]:
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
-# What is drawn
-
-
 def test_there_is_a_point_for_each_size_and_words_for_all() -> None:
     study = a_study()
     figure = drawn(study)
@@ -146,9 +143,6 @@ def test_the_legend_has_only_what_is_drawn() -> None:
     assert drawn(study, {}).legends == []
 
 
-# Black and white
-
-
 def lightness(colour: str) -> float:
     """Give L* of CIELAB, from 0 to 100."""
     red, green, blue = importlib.import_module("matplotlib.colors").to_rgb(colour)
@@ -167,9 +161,6 @@ def test_algorithms_differ_without_colour_and_colours_in_lightness() -> None:
     assert min(abs(a - b) for a, b in itertools.combinations(light[:4], 2)) > 15
     assert min(abs(a - b) for a, b in itertools.combinations(light, 2)) > 6
     assert max(light) < 75  # or it would be lost on white
-
-
-# Labels
 
 
 def labels(axes: Any) -> list[str]:
@@ -219,9 +210,6 @@ def test_no_texts_overlap() -> None:
     found += [label for axes in figure.axes for label in axes.get_xticklabels() if label.get_text()]
     boxes = [text.get_window_extent() for text in found]
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-
-
-# Files
 
 
 def test_the_same_figure_gives_the_same_bytes_and_changes_no_settings(tmp_path: Path) -> None:

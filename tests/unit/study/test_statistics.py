@@ -54,9 +54,6 @@ rivals = st.dictionaries(st.sampled_from(["dae", "rbm", "boa", "dae-gpu"]), few_
 p_values = st.lists(st.floats(0, 1), max_size=12)
 
 
-# Signed ranks
-
-
 def by_scipy(a: Values, b: Values) -> float:
     both = sorted(a.keys() & b.keys())
     return float(scipy.stats.wilcoxon([a[seed] for seed in both], [b[seed] for seed in both]).pvalue)
@@ -107,9 +104,6 @@ def test_signed_rank_of_ties_and_of_seeds_that_only_one_has() -> None:
     assert p_value(dict(reversed(a.items())), b) == p_value(a, b)
 
 
-# Mann and Whitney's test
-
-
 @pytest.mark.parametrize("kinds", [None, 2, 10, 500])
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (3, 4), (8, 8), (8, 20), (5, 60), (9, 9), (20, 20), (20, 13)])
 def test_mann_whitney_is_scipys(sizes: tuple[int, int], kinds: int | None) -> None:
@@ -150,9 +144,6 @@ def test_unknown_tests_are_named_and_scipys_are_not_loaded() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-# Holm
-
-
 def test_holm_by_hand() -> None:
     # In order 0.01, 0.02, 0.03, 0.04, of four:
     #   0.01 * 4 = 0.04
@@ -176,8 +167,6 @@ def test_holm_keeps_the_order_and_is_between_the_raw_value_and_bonferronis(p: li
     order = random.sample(range(len(p)), len(p))
     assert holm([p[index] for index in order]) == [adjusted[index] for index in order]
 
-
-# Stars
 
 BASE = by_seed(100 + seed % 7 for seed in range(20))
 
@@ -269,9 +258,6 @@ def test_the_p_value_of_a_verdict_is_that_against_the_closest_rival(test: Test, 
     p = pairwise(values, test=test, correct=correct)
     for name, verdict in verdicts(values, test=test, correct=correct).items():
         assert verdict.p == max(value for pair, value in p.items() if name in pair)
-
-
-# Numbers
 
 
 def test_mean_and_deviation() -> None:
