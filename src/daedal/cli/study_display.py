@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from daedal.cli.stderr_capture import overheard
+from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.study_tables import rich_table
 from daedal.study.analysis import Row, analyse
 from daedal.study.plan import Unsettled
@@ -51,7 +51,7 @@ class StudyDisplay:
 
     def __enter__(self) -> StudyDisplay:
         if self._shares_terminal and self._moves:
-            self.console = self._around.enter_context(overheard())
+            self.console = self._around.enter_context(captured_stderr())
         return self
 
     def __exit__(
@@ -111,7 +111,8 @@ class StudyDisplay:
         shown = 1
         while shown < len(turned) and self._height(turned[: shown + 1]) <= room:
             shown += 1
-        note = f"{_numbered(first, shown, len(problems))} of {len(problems)} problems; the others follow in turn"
+        numbers = ", ".join(str((first + place) % len(problems) + 1) for place in range(shown))
+        note = f"{'problem' if shown == 1 else 'problems'} {numbers} of {len(problems)}; the others follow in turn"
         return [self._table(turned[:shown]), Text(note, style="dim")]
 
     def _table(self, problems: list[list[Row]]) -> RenderableType:
@@ -119,12 +120,6 @@ class StudyDisplay:
 
     def _height(self, problems: list[list[Row]]) -> int:
         return len(self.console.render_lines(self._table(problems), pad=False))
-
-
-def _numbered(first: int, shown: int, count: int) -> str:
-    """Name the problems that are shown by their numbers, from 1 on."""
-    last = (first + shown - 1) % count
-    return f"{first + 1}" if shown == 1 else f"{first + 1} to {last + 1}"
 
 
 def _answers(rows: list[Row]) -> tuple[int, int]:

@@ -76,7 +76,7 @@ def show_status(found: Status) -> None:
     if failed:
         console.print("--retry-failed runs them again", markup=False)
     if killed:
-        console.print("what was killed the same command runs again", markup=False)
+        console.print("the same command runs again what was killed", markup=False)
 
 
 def show_sizes(study: Study, runs: Runs, form: Form, output: Path | None) -> None:

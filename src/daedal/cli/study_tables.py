@@ -31,7 +31,7 @@ def rich_table(
     correct: bool = False,
     legend: bool = True,
 ) -> ConsoleRenderable:
-    """Lay out the table for a terminal, as it has room: levels side by side or below each other, and so the paper.
+    """Lay out the table as a terminal has room: levels, and the paper's numbers, side by side or one below the other.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def rich_table(
     return _Laid(sheets, legend_of(rows, published, test, correct) if legend else [], width)
 
 
-def sizes_table(study: Study, runs: Runs, *, width: int | None = None) -> ConsoleRenderable:
-    """Lay out every population size for a terminal: solved and failed runs, mean best, evaluations, CPU seconds.
+def sizes_table(study: Study, runs: Runs) -> ConsoleRenderable:
+    """Lay out each population size for a terminal: solved and failed runs, mean best, evaluations, CPU seconds.
 
     Examples
     --------
-    >>> from daedal.study.store import Run
+    >>> from daedal.study.run import Run
     >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50], "runs": 1})
     >>> run = Run(seed=0, status="done", success=True, best=20.0, evaluations=150, seconds=0.01)
     >>> Console(width=80).print(sizes_table(study, {study.cells()[0].key: {0: run}}))
@@ -85,7 +85,7 @@ def sizes_table(study: Study, runs: Runs, *, width: int | None = None) -> Consol
         for algorithm, cells in lines
     ]
     sheets = [with_problems(columns, groups), Sheet(columns, groups, headed=True)]
-    return _Laid([*sheets, Sheet(columns[1:], narrow, headed=True)], [], width)
+    return _Laid([*sheets, Sheet(columns[1:], narrow, headed=True)], [])
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class _Laid:
 
     sheets: list[Sheet]
     legend: list[str]
-    width: int | None
+    width: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width if self.width is None else self.width

@@ -1,4 +1,4 @@
-"""What the runs of a study say: the sizes that solve 50 and 90 %, their effort, and who is significantly better."""
+"""What the runs of a study say: the sizes that solve 50 and 90 %, their effort, and which is significantly better."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Effort:
     evaluations, seconds
         Until the best solution: evaluations, and CPU seconds. None without a run that ended well.
     batches
-        Of whole runs; None where nobody counted them.
+        Of whole runs; None where they were not counted.
     """
 
     popsize: int | None

@@ -19,7 +19,7 @@ LEVELS = (50, 90)
 """Percentages of solved runs that the paper's table asks for."""
 
 Outcomes: TypeAlias = Mapping[int | None, Mapping[int, bool | None]]
-"""By population size and seed: whether a run solved its problem; None where nobody can know."""
+"""By population size and seed: whether a run solved its problem; None where that cannot be known."""
 
 
 @dataclass(frozen=True)

@@ -48,13 +48,13 @@ class Run:
     status
         "done"; "failed": it raised, or ended its process; "killed": its process was killed from outside.
     success
-        Whether it solved its problem; None where nobody can know, False for a run that did not end well.
+        Whether it solved its problem; None where that cannot be known, False for a run that did not end well.
     evaluations, seconds
         Until the best solution: evaluations, and CPU seconds.
     batches, generations
         Of the whole run; None in stores from before batches were counted.
     cpu
-        The processor that it was made with, where somebody wrote it down.
+        The processor that it was made with, where it was written down.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""Whether one algorithm beats its rivals by more than chance, and the paper's star for whoever does."""
+"""Whether one algorithm beats its rivals by more than chance: then it gets the paper's star."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def holm(p: Sequence[float]) -> list[float]:
 def pairwise(
     values: Mapping[str, Mapping[int, float]], *, test: Test = "signed-rank", correct: bool = False
 ) -> dict[tuple[str, str], float]:
-    """Give the p-value of each two algorithms, compared on one problem at one success level.
+    """Give the p-value of each pair of algorithms, compared on one problem at one success level.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def verdicts(
     ----------
     values
         For each algorithm its values by seed. One without values keeps the others from a star, as nothing shows that
-        they are better: leave out whoever is not to be compared.
+        they are better: leave out what is not to be compared.
     correct
         Adjust for the number of all pairs, see `holm`. The paper does not.
     level
@@ -103,7 +103,7 @@ def verdicts(
     Returns
     -------
     dict
-        By name; one has a star, or none. Whoever is alone has none.
+        By name; at most one has a star. An algorithm without rivals has none.
 
     Examples
     --------

@@ -109,7 +109,7 @@ def _size(effort: Effort) -> str:
 
 
 def _lines_without_size(row: Row, is_open: bool) -> list[Line]:
-    """Say why there is no population size; of one that is still tried, how many runs solved the problem so far."""
+    """Say why there is no population size; while sizes are tried, how many runs have solved the problem so far."""
     sign = Cell(text=OPEN if is_open else NONE if row.judged else UNKNOWN)
     so_far = sign
     if is_open and row.judged and row.under_way is not None:
@@ -188,7 +188,7 @@ def size_lines(study: Study, runs: Runs) -> tuple[list[str], dict[StudyProblem, 
 
 
 def _batches_differ(run: Run) -> bool:
-    """Whether a run asked for anything but one batch a generation, and so has something to tell."""
+    """Whether a run did not simply ask for one batch per generation: then its batches tell something."""
     return None not in (run.batches, run.generations) and run.batches != (run.generations or 0) + 1
 
 

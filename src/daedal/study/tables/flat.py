@@ -45,7 +45,7 @@ ROW_COLUMNS: dict[str, type] = {
 
 
 def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
-    """Give every population size that has runs for other programs, see `sizes_table`.
+    """Give each population size that has runs, for other programs; `batches` are those of whole runs.
 
     Examples
     --------

@@ -39,7 +39,6 @@ def latex(
     rows: Sequence[Row],
     *,
     published: PublishedTable | None = None,
-    note: str = "",
     test: Test = "signed-rank",
     correct: bool = False,
 ) -> str:
@@ -47,10 +46,12 @@ def latex(
 
     Parameters
     ----------
-    rows, published, test, correct
-        As for `rich_table`.
-    note
-        Text before the legend in the caption.
+    rows
+        As `analyse` gives them.
+    published
+        The paper's numbers, shown with those of the same problem and algorithm.
+    test, correct
+        How the stars were found, for the legend.
 
     Examples
     --------
@@ -61,39 +62,11 @@ def latex(
     % Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}.
     """
     published = of_rows(rows, published)
-    caption = _escaped(" ".join(filter(None, [note, *legend_of(rows, published, test, correct)])))
+    caption = _escaped(" ".join(legend_of(rows, published, test, correct)))
     parts = [r"% Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}."]
     for number, page in enumerate(_pages(side_by_side(rows, published).groups)):
         parts.append(_latex_page(page, "Continued." if number else caption))
     return "\n".join(parts) + "\n"
-
-
-def latex_document(
-    rows: Sequence[Row],
-    *,
-    published: PublishedTable | None = None,
-    note: str = "",
-    test: Test = "signed-rank",
-    correct: bool = False,
-) -> str:
-    r"""Write the table as a LaTeX document of its own; parameters as for `latex`.
-
-    Examples
-    --------
-    >>> print(latex_document([]).splitlines()[0])
-    \documentclass[a4paper]{article}
-    """
-    table = latex(rows, published=published, note=note, test=test, correct=correct)
-    return "\n".join(
-        [
-            r"\documentclass[a4paper]{article}",
-            r"\usepackage[margin=1cm]{geometry}",
-            r"\usepackage{booktabs,graphicx}",
-            r"\pagestyle{empty}",
-            r"\begin{document}",
-            f"{table}\\end{{document}}\n",
-        ]
-    )
 
 
 def _pages(groups: Sequence[Group]) -> Iterator[list[Group]]:

@@ -24,9 +24,9 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
     entries = [(row, entry) for row in rows for entry in row.entries.values()]
     found = [entry.effort for _, entry in entries if entry.effort is not None]
     runs = max((effort.runs for effort in found), default=0)
+    at = ", at the smallest population size that solves this share of them" if any(one.popsize for one in found) else ""
     sentences = {
-        f"Mean ± standard deviation of {counted(runs, 'run')}, each up to its best solution, at the smallest "
-        "population size that solves this share of them.": runs > 0,
+        f"Mean ± standard deviation of {counted(runs, 'run')}, each up to its best solution{at}.": runs > 0,
         "No popsize: the algorithm has no population.": any(effort.popsize is None for effort in found),
         **_star_sentences(rows, lines, test, correct),
         "CPU seconds from different kinds of processors are not compared.": any(map(_of_two_machines, found)),

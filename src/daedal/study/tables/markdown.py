@@ -33,7 +33,6 @@ def markdown(
     rows: Sequence[Row],
     *,
     published: PublishedTable | None = None,
-    note: str = "",
     test: Test = "signed-rank",
     correct: bool = False,
 ) -> str:
@@ -42,9 +41,7 @@ def markdown(
     Parameters
     ----------
     rows, published, test, correct
-        As for `rich_table`.
-    note
-        Text below the table.
+        As for `latex`.
 
     Examples
     --------
@@ -65,12 +62,12 @@ def markdown(
             cells = [cell for level in LEVELS for cell in _markdown_cells(row, level, published, again)]
             body.append([title, _marked_down(row.algorithm.name), *cells])
             title = ""
-    notes = [*([note] if note else []), *map(_marked_down, legend_of(rows, published, test, correct))]
-    return _markdown_table(header, body) + "\n" + "\n\n".join(notes) + "\n"
+    legend = map(_marked_down, legend_of(rows, published, test, correct))
+    return _markdown_table(header, body) + "\n" + "\n\n".join(legend) + "\n"
 
 
 def sizes_markdown(study: Study, runs: Runs) -> str:
-    """Write every population size as Markdown, see `sizes_table`.
+    """Write a line for each population size, as Markdown.
 
     Examples
     --------
