@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +26,9 @@ _END = 22  # bytes of an archive's end record, which the comment follows
 _ENTRY = b"PK\1\2"  # how a member's entry in the directory of an archive begins
 _ENTRY_MEMORY = 1000
 _FLAGS = 0x808  # sizes behind the data, since they are written as a stream; names in UTF-8
-_LONGEST_NAME = 10_000
+_LONGEST_NAME = 65_535
+_ODD = re.compile("[%\0\\\\\ud800-\udfff]")
+_ESCAPED = re.compile("%([0-9a-f]{4})")
 
 
 class _Sealing:
@@ -55,7 +58,7 @@ def write_npz(file: BinaryIO, arrays: Mapping[str, NDArray[Any]]) -> None:
     sealing = _Sealing(file)
     with zipfile.ZipFile(sealing, "w") as archive:  # type: ignore[call-overload]  # It asks for no more than to write.
         for name, array in arrays.items():
-            info = zipfile.ZipInfo(f"{name}.npy")
+            info = zipfile.ZipInfo(_member_name(name))
             info.file_size = npy_size(array)  # tells it whether 32 bits will do
             with archive.open(info, "w") as member:
                 for piece in npy_pieces(array):
@@ -65,12 +68,23 @@ def write_npz(file: BinaryIO, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that would not come back from an archive, on this system or another."""
+    """Refuse a name that an archive cannot hold."""
     if not isinstance(name, str):
         raise TypeError(f"expected the names of arrays as str, got {type(name).__name__}")
-    odd = any(character in "\0\\" or "\ud800" <= character <= "\udfff" for character in name)
-    if odd or len(name) > _LONGEST_NAME:
-        raise ValueError(f"expected another name for an array, got {name[:40]!r}, which an archive cannot hold")
+    if len(_member_name(name).encode()) > _LONGEST_NAME:
+        raise ValueError(f"expected a shorter name for an array, got {name[:40]!r}... of {len(name)} characters")
+
+
+def _member_name(name: str) -> str:
+    """Give the member of an array: its name, with %xxxx for what would not come back from an archive everywhere."""
+    return _ODD.sub(lambda odd: f"%{ord(odd[0]):04x}", name) + ".npy"
+
+
+def _array_name(member: str) -> str:
+    name = _ESCAPED.sub(lambda escaped: chr(int(escaped[1], 16)), member.removesuffix(".npy"))
+    if _member_name(name) != member:
+        raise ValueError(f"expected the name of an array, got {member[:40]!r}")
+    return name
 
 
 def damage_to(data: bytes) -> str | None:
@@ -121,10 +135,9 @@ def members_of(data: bytes) -> dict[str, Member]:
     archive = zipfile.ZipFile(io.BytesIO(data))
     members: dict[str, Member] = {}
     for info in archive.infolist():
-        name = info.orig_filename.removesuffix(".npy")
-        check_name(name)
-        if info.filename != f"{name}.npy" or name in members:
-            raise ValueError(f"expected names of their own that end in .npy, got {info.orig_filename[:40]!r}")
+        name = _array_name(info.orig_filename)
+        if name in members:
+            raise ValueError(f"expected each array once, got {name[:40]!r} twice")
         members[name] = Member(archive, info)
     if sum(member.size for member in members.values()) > len(data):
         raise ValueError(f"expected arrays of at most {len(data)} bytes, got more")

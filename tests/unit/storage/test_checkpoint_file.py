@@ -89,7 +89,7 @@ TREES: st.SearchStrategy[Any] = st.recursive(
 ARRAYS = st.sampled_from(DTYPES).flatmap(
     lambda dtype: hnp.arrays(np.dtype(dtype), hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
 )
-NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\\")).filter(
+NAMES = (st.text(st.characters()) | st.text("%0\0\\/.")).filter(
     lambda name: name not in ("daedal_checkpoint", "fields.json")
 )
 
@@ -170,7 +170,7 @@ def test_a_reader_beside_a_writer_sees_whole_files(path: Path) -> None:
         ),
         ({"x": [1, 2]}, {}, TypeError, "'x', got list"),
         ({3: np.zeros(1)}, {}, TypeError, "str, got int"),
-        *(({name: np.zeros(1)}, {}, ValueError, "archive") for name in ("a\0b", "a\\b", "\ud800", "x" * 70_000)),
+        ({"x" * 70_000: np.zeros(1)}, {}, ValueError, "shorter .* 70000"),
         ({"fields.json": np.zeros(1)}, {}, ValueError, "fields.json"),
         ({}, {3: 1}, TypeError, "keys of fields as str, got 3"),
         ({}, {"a": [{None: 1}]}, TypeError, r"fields\['a'\]\[0\] as str, got None"),
@@ -407,7 +407,7 @@ def test_hostile_archives_under_a_right_checksum(good: bytes, path: Path) -> Non
     for index, (name, content) in enumerate(members):
         rest = members[:index] + members[index + 1 :]
         assert refused(path, archived([*members, (name, content)]))
-        for odd in (name.removesuffix(".npy"), name + "x", name + "/", "a\\b.npy", "x" * 20_000 + ".npy"):
+        for odd in (name.removesuffix(".npy"), name + "x", name + "/", "a\\b.npy", "%0041.npy", "%005C.npy"):
             assert refused(path, archived([*rest, (odd, content)]))
     assert refused(path, archived(members[1:]))
     assert refused(path, archived(members[:-1]))
