@@ -81,7 +81,7 @@ def made(cli: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
     assert done.returncode == 0, done.stderr
     for file in ("mine.py", "study.toml"):
         (folder / file).unlink()
-    assert [path.name for path in folder.iterdir()] == ["one.db"]
+    assert list(folder.iterdir()) == [folder / "one.db"]
     return Made(folder / "one.db", done, list(stored(folder / "one.db").values()))
 
 
@@ -330,20 +330,16 @@ BAD_WORDS = [
     ("run GONE --store NEW", "expected a study in "),
     ("run FOLDER --store NEW", "expected a study in "),
     ("run GOOD --store NEW --workers 0", "expected --workers of at least 1, got --workers 0"),
-    ("run GOOD --store NEW --workers two", "--workers"),
     ("run GOOD --store NEW --confirm -1", "expected --confirm of 0 to 100,000, got --confirm -1"),
     ("run GOOD --store NEW --confirm 100001", "expected --confirm of 0 to 100,000"),
     ("run GOOD --store FOLDER/gone/results.db", "there is no folder"),
     ("run GOOD", "Missing option '--store'"),
-    ("run --store NEW", "Missing argument"),
     *((f"{command} --store NEW", "got no such file") for command in ("status", "table", "export", "plot")),
     ("table --store MADE --format xml", "xml"),
-    ("table --store MADE --test student", "student"),
     ("table --store MADE --sizes --format latex", "expected --sizes with --format rich, markdown, csv or json"),
     ("table --store MADE -o FOLDER", "FOLDER, but it cannot be written: Is a directory"),
     ("table --store MADE -o /dev/full", "No space left on device"),
     ("table --store MADE -o FOLDER/x.parquet", "expected a file that ends in .md"),
-    ("export --store MADE --format xml", "xml"),
     ("export --store MADE -o FOLDER/gone/runs.csv", "runs.csv, but it cannot be written: No such file"),
     ("export --store MADE -o FOLDER/x.md", "expected a file that ends in .csv"),
     ("plot --store MADE --problem tarp", "unknown problem of the study 'tarp'"),

@@ -67,16 +67,12 @@ def wait_for(what: Callable[[], object]) -> None:
 
 
 SLOW = """
-import os
-import pathlib
-import time
-
+import os, pathlib, time
 
 def ones(x):
-    pause = float(os.environ.get("PAUSE", 0))
-    if pause:
+    if "PAUSE" in os.environ:
         (pathlib.Path(__file__).parent / f"pid-{os.getpid()}").touch()
-        time.sleep(pause)
+        time.sleep(float(os.environ["PAUSE"]))
     return x.sum(axis=1)
 """
 SLOW_STUDY = """
@@ -179,11 +175,11 @@ def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(chain: C
     assert 0 < len(before) < len(rows_now)
     assert before.items() <= rows_now.items()  # nothing was made twice
     assert timeless(rows_now) == timeless(stored(calm))
-    tables = [
-        json.loads(here("study", "table", "--store", one, "--format", "json").stdout) for one in (chain.store, calm)
-    ]
-    ours, theirs = ([{key: line[key] for key in line if "seconds" not in key} for line in table] for table in tables)
-    assert ours == theirs
+    shown = []
+    for store in (chain.store, calm):
+        lines = json.loads(here("study", "table", "--store", store, "--format", "json").stdout)
+        shown.append([{key: line[key] for key in line if "seconds" not in key} for line in lines])
+    assert shown[0] == shown[1]
     assert [path.name for path in chain.folder.glob("results.db*")] == ["results.db"]
 
 
@@ -300,17 +296,6 @@ def of_something_else(path: Path) -> None:
     sqlite(path, "CREATE TABLE songs (title TEXT)", "INSERT INTO songs VALUES ('Icarus')")
 
 
-def with_holes(path: Path) -> None:
-    """Write over a page in the middle, and leave the head as it is."""
-    content = path.read_bytes()
-    path.write_bytes(content[:4096] + b"\xa5" * len(content[4096:]))
-
-
-def a_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
 BAD_STORES: dict[str, tuple[Callable[[Path], object], str]] = {
     "not SQLite": (lambda path: path.write_text("Dear Ariadne, " * 100), "not an SQLite database"),
     "one byte": (lambda path: path.write_text("x"), "not an SQLite database"),
@@ -318,9 +303,9 @@ BAD_STORES: dict[str, tuple[Callable[[Path], object], str]] = {
     "newer": (lambda path: sqlite(path, "PRAGMA user_version = 99"), "made by a newer daedal"),
     "older": (lambda path: sqlite(path, "PRAGMA user_version = 0"), "older daedal"),
     "cut off": (lambda path: os.truncate(path, 8000), "damaged"),
-    "damaged": (with_holes, "damaged"),
+    "damaged": (lambda path: path.write_bytes(path.read_bytes()[:4096].ljust(20_000, b"\xa5")), "damaged"),
     "empty": (lambda path: path.write_bytes(b""), "an empty file"),  # which is a place for a new one, though
-    "folder": (a_folder, "folder"),
+    "folder": (lambda path: path.unlink() or path.mkdir(), "folder"),
 }
 
 
@@ -399,24 +384,15 @@ def test_a_store_that_is_read_only(public: Path, here: Any, refused: Any) -> Non
 
 # Objectives that go wrong
 
-HANGS = """
-import time
-
-
-def f(row):
-    time.sleep(1000 if row.all() else 0)
-    return row.sum()
-"""
-
 
 def test_what_hangs_fails_when_its_time_is_up(here: Any, tmp_path: Path) -> None:
-    (tmp_path / "hangs.py").write_text(HANGS)
+    hangs = "import time\n\ndef f(row):\n    time.sleep(1000 if row.all() else 0)\n    return row.sum()\n"
+    (tmp_path / "hangs.py").write_text(hangs)
     (tmp_path / "study.toml").write_text(
         "runs = 1\npopsizes = [30]\nalgorithms = ['umda']\n"
         "problems = ['onemax:n=3', { problem = 'hangs.py:f', n = 3, by_row = true, target = 3, timeout = 1 }]\n"
     )
-    words = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--workers", 1)
-    done = here(*words)
+    done = here("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--workers", 1)
     assert done.returncode == 0, done.stderr
     rows = stored(tmp_path / "results.db").values()
     assert {row["problem"]: row["status"] for row in rows} == {"onemax:n=3": "done", "hangs.py:f": "failed"}
@@ -436,8 +412,7 @@ def test_a_program_that_changes_meanwhile_ends_the_study(here: Any, tmp_path: Pa
         "runs = 9\npopsizes = [20]\nalgorithms = ['umda']\n[limits]\nmax_generations = 1\n"
         f"[[problems]]\nproblem = 'cmd:{script}'\nn = 5\ntarget = 9\n"
     )
-    words = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--workers", 1)
-    done = here(*words)
+    done = here("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--workers", 1)
     assert done.returncode == 2
     assert done.stderr.endswith(f"error: cmd:{script} has changed since the study was read; run the study again\n")
     assert 0 < len(stored(tmp_path / "results.db")) < 9

@@ -34,12 +34,9 @@ class Ones:
     how: str = ""
 
     def evaluate(self, x: Bits) -> Fitness:
-        if self.how == "waits":
-            time.sleep(1000)
         if self.how == "fails":
             raise RuntimeError("no such ones")
-        if self.how == "ends":
-            os._exit(3)
+        {"waits": lambda: time.sleep(1000), "ends": lambda: os._exit(3), "": int}[self.how]()
         return x.sum(axis=1).astype(np.float64)
 
 

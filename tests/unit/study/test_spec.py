@@ -21,32 +21,26 @@ from daedal.study.spec import POPSIZES, Cell, Study, StudyAlgorithm
 
 BASE: dict[str, Any] = {"problems": ["onemax:n=8"], "algorithms": ["umda"], "popsizes": [20], "runs": 4}
 
-SCORE = """
+CODE = """
+import daedal
+from daedal.optimizers.configuration import Algorithm
+from daedal.optimizers.eda import EDAConfiguration
+
+number = 3
+
 def f(x):
     return x.sum(axis=1)
 
 def g(row):
     return float(row.sum())
 
-number = 3
-"""
-MINE = """
-import daedal
-from daedal.optimizers.configuration import Algorithm, Builder
-from daedal.optimizers.eda import EDAConfiguration
-
 def climber(*, n, seed, limits, initial, flips=1.0):
     raise NotImplementedError
 
-def walker(*, n, seed, limits, initial, schedule=climber):
+def walker(*, schedule=climber, **given):
     raise NotImplementedError
 
-def made(steps):
-    def build(*, n, seed, limits, initial):
-        raise NotImplementedError
-    return build
-
-SHORT, LONG = made(1), made(100)
+SHORT, LONG = (lambda **given: None for _ in range(2))
 PLAIN = EDAConfiguration(model=daedal.models.UMDA())
 TIMED = Algorithm(name="timed", configuration=PLAIN, limits=daedal.Limits(max_seconds=3))
 """
@@ -91,8 +85,8 @@ def folder(tmp_path: Path) -> Path:
     """A folder with Python files and a landscape."""
     place = tmp_path / "place"
     place.mkdir()
-    (place / "score.py").write_text(SCORE)
-    (place / "mine.py").write_text(MINE)
+    for name in ("score.py", "mine.py"):
+        (place / name).write_text(CODE)
     write_nk(NK.random(6, 2, 3), place / "a.nk")
     return place
 
@@ -103,18 +97,12 @@ def folder(tmp_path: Path) -> Path:
 def test_the_example_is_what_it_says(folder: Path) -> None:
     example = read(folder, EXAMPLE)
     assert (example.runs, example.seed, example.shuffle) == (20, 0, True)
-    assert [(one.name, one.problem) for one in example.problems] == [
-        ("trap:k=4,n=20", "trap:k=4,n=20"),
-        ("a landscape", "nk:n=20,k=3,seed=1"),
-    ]
-    sizes = (50, 100, 250, 500, 1000)
-    assert [(one.name, one.algorithm.name, one.popsizes) for one in example.algorithms] == [
-        ("boa", "boa", sizes),
-        ("umda", "umda", sizes),
-        ("slow PBIL", "pbil", (100, 1000, 4000)),
-    ]
-    assert example.algorithms[2].settings.items() >= {"learning_rate": 0.01}.items()
-    assert example.algorithms[1].algorithm == algorithms()["umda"]
+    named = {"trap:k=4,n=20": "trap:k=4,n=20", "a landscape": "nk:n=20,k=3,seed=1"}
+    assert {one.name: one.problem for one in example.problems} == named
+    boa, umda, slow = example.algorithms
+    assert (boa.popsizes, umda.popsizes, slow.popsizes) == (*[(50, 100, 250, 500, 1000)] * 2, (100, 1000, 4000))
+    assert [boa.algorithm, umda.algorithm] == [algorithms()["boa"], algorithms()["umda"]]
+    assert (slow.name, slow.algorithm.name, slow.settings["learning_rate"]) == ("slow PBIL", "pbil", 0.01)
     assert example.limits == Limits(max_evaluations=200_000)
     # What it has in comments works, too.
     comments = [line for line in EXAMPLE.splitlines() if line.strip().startswith(("# {", "# max_", "# patience"))]
@@ -139,14 +127,10 @@ def test_what_a_study_does_not_say_is_as_in_the_paper(tmp_path: Path) -> None:
 
 
 def test_cells_are_every_problem_with_every_algorithm_and_each_of_its_sizes_once_from_small_to_large() -> None:
-    grid = study(
-        problems=["onemax:n=8", "trap:k=4,n=8"],
-        algorithms=["umda", {"algorithm": "pbil", "popsizes": [40, 30, 40]}],
-    )
-    of_problem = [("umda", 20), ("pbil", 30), ("pbil", 40)]
-    assert [(one.problem.name, one.algorithm.name, one.popsize) for one in grid.cells()] == [
-        (problem, *of_cell) for problem in ("onemax:n=8", "trap:k=4,n=8") for of_cell in of_problem
-    ]
+    problems, sized = ["onemax:n=8", "trap:k=4,n=8"], {"algorithm": "pbil", "popsizes": [40, 30, 40]}
+    grid = study(problems=problems, algorithms=["umda", sized])
+    expected = [(problem, *each) for problem in problems for each in (("umda", 20), ("pbil", 30), ("pbil", 40))]
+    assert [(one.problem.name, one.algorithm.name, one.popsize) for one in grid.cells()] == expected
     assert len(set(keys(grid))) == 6
 
 
@@ -485,11 +469,7 @@ def test_a_study_comes_back_though_its_files_are_gone_or_could_not_be_loaded(fol
     back = Study.from_dict(json.loads(kept), stored=True)
     assert keys(back) == expected
     assert [problem.content for problem in back.problems] == [problem.content for problem in one.problems]
-    assert [(one.name, one.popsizes) for one in back.algorithms] == [
-        ("umda", (20,)),
-        ("own", (None,)),
-        ("PLAIN", (20,)),
-    ]
+    assert [(one.name, *one.popsizes) for one in back.algorithms] == [("umda", 20), ("own", None), ("PLAIN", 20)]
     assert json.dumps(back.as_dict()) == kept
     with pytest.raises(ValueError, match=r"score\.py"):
         back.cells()[3].config(0).run()  # it can be shown, not run

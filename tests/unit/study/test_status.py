@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from daedal.study.plan import needed_runs
 from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.spec import Study
-from daedal.study.status import CellStatus, Status, needed, study_status
+from daedal.study.status import CellStatus, Status, study_status
 
 Runs = dict[str, dict[int, Run]]
 BASE: dict[str, Any] = {"problems": ["onemax:n=8"], "algorithms": ["umda"], "popsizes": [20, 50], "runs": 4}
@@ -115,14 +112,3 @@ def test_who_cannot_tell_does_not_count_and_who_has_no_population_does(tmp_path:
     assert lines(study_status(one, runs)) == [(None, 1, 0, None, 3)]
     fill(runs, one, None, "++++")
     assert lines(study_status(one, runs, confirm=2)) == [(None, 4, 0, 4, 2)]
-
-
-@pytest.mark.parametrize("full_grid", [False, True])
-def test_needed_is_the_plan_and_then_the_confirmation(full_grid: bool) -> None:
-    one, runs = study(), {}
-    fill(runs, one, 20, "++--")
-    known = {20: {0: True, 1: True, 2: False, 3: False}, 50: {}}
-    plan = needed_runs(known, [20, 50], one.seeds, full_grid=full_grid)
-    fresh = [(20, seed) for seed in one.fresh_seeds(3)]
-    assert needed(one, runs, one.problems[0], one.algorithms[0], 0, full_grid) == plan
-    assert needed(one, runs, one.problems[0], one.algorithms[0], 3, full_grid) == plan + fresh
