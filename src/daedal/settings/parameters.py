@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -42,12 +43,25 @@ class Parameter:
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
     """List what a class or function can be told, in its order; without annotation, a number's type is its default's."""
     function = target.__init__ if inspect.isclass(target) else target
-    hints = get_type_hints(function)
+    hints = _hints(function)
     return {
         name: Parameter(name, hints.get(name, _type_of(parameter.default)), parameter.default)
         for name, parameter in inspect.signature(target).parameters.items()
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     }
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    """Give the annotations as types, but for those with names that are not there: imported for type checkers alone."""
+    try:
+        return get_type_hints(function)
+    except NameError:
+        found: dict[str, Any] = {}
+        for name, annotation in function.__annotations__.items():
+            with suppress(NameError):
+                alone = types.SimpleNamespace(__annotations__={name: annotation})
+                found |= get_type_hints(alone, function.__globals__)
+        return found
 
 
 def _type_of(default: object) -> type:

@@ -401,6 +401,7 @@ def test_who_is_killed_again_and_again_has_failed() -> None:
 # Files
 
 OWN = """
+from __future__ import annotations
 from dataclasses import dataclass
 import daedal
 from daedal.models import UMDA, Model
@@ -409,8 +410,8 @@ def f(x):
     return x.sum(axis=1)
 
 class Ones(daedal.BaseOptimizer):
-    def __init__(self, *, rows=4, **given):
-        super().__init__(**given)
+    def __init__(self, *, rows: int = 4, limits: daedal.Limits | None = None, **given):
+        super().__init__(limits=limits, **given)
         self.rows = rows
 
     def propose(self):
