@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.settings.memory import check_fits
+from daedal.settings.checks import check_fits
 from daedal.settings.parameters import check_types
 from daedal.types import Bits
 
@@ -43,6 +43,12 @@ def check_parents(x: Bits) -> tuple[int, int]:
     if x.ndim != 2 or 0 in x.shape:
         raise ValueError(f"expected parents of shape (rows, n), at least one row and one variable, got shape={x.shape}")
     return x.shape[0], x.shape[1]
+
+
+def check_converged(weights: NDArray[np.float32], what: str, learning_rate: float) -> None:
+    """Refuse weights that training has driven beyond all numbers."""
+    if not np.isfinite(weights).all():
+        raise ValueError(f"the training of {what} diverged with learning_rate={learning_rate:g}; try a smaller one")
 
 
 def check_pairs_fit(n: int) -> None:

@@ -14,11 +14,10 @@ from daedal.kernels.compilation import announce
 from daedal.kernels.products import padded
 from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
-from daedal.models.base import Fitted, Model, check_parents
+from daedal.models.base import Fitted, Model, check_converged, check_parents
 from daedal.models.rbm_schedule import Schedule, Thresholds
 from daedal.rng import words16, words32
-from daedal.settings.checks import check_at_least, check_between, check_converged
-from daedal.settings.memory import check_fits
+from daedal.settings.checks import check_at_least, check_between, check_fits
 from daedal.types import Bits
 
 _WEIGHT_COPIES = 4  # weights, their transpose, velocity, scratch

@@ -15,8 +15,7 @@ from daedal.optimizers.base import Best, Generation
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
 from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, check_seed, stream
-from daedal.settings.checks import check_one_of
-from daedal.settings.memory import check_fits
+from daedal.settings.checks import check_fits, check_one_of
 from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
 
 _BYTES_AN_ENTRY = 12

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.kernels.elimination import add_factor, keep_better
-from daedal.settings.memory import readable_bytes
+from daedal.settings.checks import readable_bytes
 from daedal.types import Bits
 
 MEMORY_LIMIT = 4 * 2**30

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.kernels import landscapes
-from daedal.settings.sizes import check_whole
+from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
 
@@ -33,7 +33,7 @@ class HIFF:
     n: int = 64
 
     def __post_init__(self) -> None:
-        check_whole("hiff", "n", self.n, least=1)
+        check_whole("n", self.n, least=1, of="hiff")
         if self.n & (self.n - 1):
             above = 1 << self.n.bit_length()
             raise ValueError(

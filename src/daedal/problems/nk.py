@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from daedal.kernels import landscapes
 from daedal.problems import elimination
-from daedal.settings.sizes import check_whole
+from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
 EXACT_MEMORY = 2**30
@@ -104,9 +104,9 @@ class NK:
         >>> NK.random(n=10, k=2, seed=1)
         NK(n=10, k=2)
         """
-        check_whole("nk", "n", n, least=1)
-        check_whole("nk", "k", k, least=0)
-        check_whole("nk", "seed", seed, least=0)
+        check_whole("n", n, least=1, of="nk")
+        check_whole("k", k, least=0, of="nk")
+        check_whole("seed", seed, least=0, of="nk")
         if k >= n:
             raise ValueError(f"nk needs k < n, got k={k}, n={n}; try k={n - 1} or less")
         check_tables(n, k)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.kernels import landscapes
-from daedal.settings.sizes import check_whole
+from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
 
@@ -30,7 +30,7 @@ class OneMax:
     n: int = 100
 
     def __post_init__(self) -> None:
-        check_whole("onemax", "n", self.n, least=1)
+        check_whole("n", self.n, least=1, of="onemax")
 
     @property
     def optimum(self) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from daedal.settings.memory import check_fits
+from daedal.settings.checks import check_fits
 from daedal.storage.atomic import previous_path, replace_file
 from daedal.storage.packing import packed, parsed
 from daedal.types import Json

@@ -82,15 +82,15 @@ def test_layout_and_number_of_rows_do_not_matter(problem: Problem) -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: OneMax(n=0), "onemax needs n to be a whole number of at least 1, got n=0"),
+        (lambda: OneMax(n=0), "expected n of onemax .* at least 1, got n=0"),
         (lambda: OneMax(n=True), "got n=True"),
         (lambda: OneMax(n=3.0), "got n=3.0"),  # type: ignore[arg-type]
-        (lambda: Trap(k=1, n=10), "trap needs k to be a whole number of at least 2, got k=1"),
-        (lambda: Trap(k=5, n=-5), "trap needs n to be a whole number of at least 1, got n=-5"),
+        (lambda: Trap(k=1, n=10), "expected k of trap .* at least 2, got k=1"),
+        (lambda: Trap(k=5, n=-5), "expected n of trap .* at least 1, got n=-5"),
         (lambda: Trap(k=5, n=52), "multiple of k=5, got n=52; try 50 or 55$"),
         (lambda: Trap(k=5, n=3), "multiple of k=5, got n=3; try 5$"),
         (lambda: HIFF(n=60), "hiff needs n to be a power of two, got n=60; try 32 or 64$"),
-        (lambda: HIFF(n=0), "hiff needs n to be a whole number of at least 1, got n=0"),
+        (lambda: HIFF(n=0), "expected n of hiff .* at least 1, got n=0"),
         (lambda: HIFF(n="64"), "got n='64'"),  # type: ignore[arg-type]
     ],
 )

@@ -128,10 +128,10 @@ def test_arrays_are_copied_and_read_only() -> None:
 @pytest.mark.parametrize(
     ("n", "k", "seed", "says"),
     [
-        (0, 0, 0, "n to be a whole number of at least 1, got n=0"),
-        (5, -1, 0, "k to be a whole number of at least 0, got k=-1"),
+        (0, 0, 0, "expected n of nk .* at least 1, got n=0"),
+        (5, -1, 0, "expected k of nk .* at least 0, got k=-1"),
         (5, 5, 0, "nk needs k < n, got k=5, n=5; try k=4 or less"),
-        (5, 2, -1, "seed to be a whole number of at least 0, got seed=-1"),
+        (5, 2, -1, "expected seed of nk .* at least 0, got seed=-1"),
         (5, 2, 0.5, "got seed=0.5"),
         (40, 39, 0, r"to fit in 4 GiB, got n=40, k=39; try k=22 or less"),
         (10**13, 10**12, 0, "try a smaller n"),

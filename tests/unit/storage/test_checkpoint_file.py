@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from daedal.settings import memory
+from daedal.settings import checks
 from daedal.storage import checkpoint_file as container
 from daedal.storage.atomic import previous_path
 from daedal.storage.checkpoint_file import CheckpointError, read_checkpoint_file, write_checkpoint_file
@@ -602,7 +602,7 @@ def test_the_predecessor_is_named_where_there_is_one(path: Path) -> None:
 
 def test_a_file_larger_than_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(path, 1)
-    monkeypatch.setattr(memory, "machine_bytes", lambda: 5000)
+    monkeypatch.setattr(checks, "machine_bytes", lambda: 5000)
     assert re.fullmatch(
         r"reading .*run.ckpt takes about .* KiB of memory, and this machine has .*; take less", told(path)
     )
@@ -623,7 +623,7 @@ def test_a_file_of_vast_size_is_not_read(path: Path) -> None:
 
 def test_a_file_that_is_replaced_while_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(path, 1)
-    fits = memory.check_fits
+    fits = checks.check_fits
 
     def replaced(count: int, what: str) -> None:
         put(path, 2)
