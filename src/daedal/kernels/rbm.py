@@ -12,8 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.dae import shuffle
+from daedal.kernels.compilation import OPTIONS
 from daedal.kernels.logistic import logistic, tanh_quotient
+from daedal.kernels.noise import shuffle
 from daedal.kernels.products import (
     accumulate_outer_products,
     affine,
@@ -22,7 +23,6 @@ from daedal.kernels.products import (
     padded,
     whole_vectors,
 )
-from daedal.kernels.tiles import OPTIONS
 
 _Floats = NDArray[np.float32]
 _Bytes = NDArray[np.uint8]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+Theta = TypeVar("Theta")
+"""Parameters of whatever is trained."""
 
 
 def half_width(measurements: int) -> int:
@@ -84,3 +88,48 @@ class TrainingErrors:
         if self.overfitting is None or not self.validation:
             return False
         return gap(self.train, self.validation) > self.overfitting
+
+
+def train_to_convergence(
+    theta: Theta,
+    epochs: Iterable[int],
+    measure: Callable[[], tuple[float, float | None]],
+    copy: Callable[[Theta], Theta],
+    errors: TrainingErrors,
+    *,
+    min_epochs: int,
+) -> tuple[Theta, int, float]:
+    """Train until the errors say stop, and keep what was best (Algorithm 2).
+
+    Parameters
+    ----------
+    theta
+        What `epochs` trains in place.
+    epochs
+        Trains on, and gives the number of epochs so far wherever the errors are to be measured.
+    measure
+        Gives the training error and, where there is one, the validation error.
+    copy
+        Copies theta.
+    errors
+        Takes in what was measured, and decides.
+    min_epochs
+        Training does not end before.
+
+    Returns
+    -------
+    theta
+        A copy made at the lowest error; theta itself where no error was a number.
+    epochs
+        How long it was trained.
+    error
+        The training error of that copy.
+    """
+    best, best_error, epoch = theta, float("inf"), 0
+    for epoch in epochs:
+        error, validation = measure()
+        if errors.add(error, validation):
+            best, best_error = copy(theta), error
+        if epoch >= min_epochs and errors.converged():
+            break
+    return best, epoch, best_error

@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels import tree as kernel
-from daedal.kernels.compilation import announce
-from daedal.kernels.threads import one_blas_thread
+from daedal import kernels
 from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
 from daedal.rng import words32
 from daedal.settings.checks import check_between
@@ -40,7 +38,7 @@ class Forest(Fitted):
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n), each bit given its parent's."""
         out = np.empty((rows, len(self.parents)), dtype=np.uint8)
-        kernel.sample_forest(words32(rng, out.size), self.order, self.parents, self.probabilities, out)
+        kernels.tree.sample_forest(words32(rng, out.size), self.order, self.parents, self.probabilities, out)
         return out
 
 
@@ -83,13 +81,13 @@ class Tree(Model):
         from scipy.special import chdtri  # here, for it takes a fifth of the time in which daedal is imported
 
         check_pairs_fit(check_parents(x)[1])
-        announce(kernel.spanning_forest)
+        kernels.compilation.announce(kernels.tree.spanning_forest)
         pairs = pair_counts(x)
         weights = np.empty(pairs.shape)
-        kernel.pair_information(pairs, kernel.count_logs(len(x)), weights)
+        kernels.tree.pair_information(pairs, kernels.tree.count_logs(len(x)), weights)
         weights[weights < chdtri(1, self.significance) / (2 * np.log(2))] = -1.0
         order, parents = np.empty(len(pairs), dtype=np.int64), np.empty(len(pairs), dtype=np.int64)
-        kernel.spanning_forest(weights, order, parents)
+        kernels.tree.spanning_forest(weights, order, parents)
         children = np.flatnonzero(parents >= 0)
         information = float(weights[children, parents[children]].sum()) / len(x)
         return Forest(
@@ -104,7 +102,7 @@ def pair_counts(x: Bits) -> NDArray[np.int64]:
     """Count the rows of x, shape (rows, n), in which both bits are one, for all pairs: shape (n, n)."""
     # Whole numbers up to 2^24 are exact in float32.
     ones: NDArray[np.floating] = x.astype(np.float32) if len(x) <= 2**24 else x.astype(np.float64)
-    with one_blas_thread():
+    with kernels.threads.one_blas_thread():
         return (ones.T @ ones).astype(np.int64)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.kernels import landscapes
+from daedal import kernels
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
@@ -54,5 +54,5 @@ class HIFF:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         check_bits(x, self.n)
         out = np.empty(len(x))
-        landscapes.hiff(np.ascontiguousarray(x), np.empty(self.n, dtype=np.uint8), out)
+        kernels.landscapes.hiff(np.ascontiguousarray(x), np.empty(self.n, dtype=np.uint8), out)
         return out

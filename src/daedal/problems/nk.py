@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels import landscapes
-from daedal.problems import elimination
+from daedal import kernels
+from daedal.problems.elimination import maximise
+from daedal.problems.elimination_plan import Plan, plan
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
@@ -155,15 +156,15 @@ class NK:
         --------
         >>> row, value = NK.random(n=10, k=2, seed=1).maximise()
         """
-        return elimination.maximise(self.n, self.neighbours.tolist(), list(self.tables), planned=self._plan)
+        return maximise(self.n, self.neighbours.tolist(), list(self.tables), planned=self._plan)
 
     def quick_optimum(self) -> float | None:
         """Compute the largest fitness where that takes no more than a moment, whatever the source states."""
         return None if self._plan.peak_bytes > QUICK_MEMORY or self._exact is None else self._exact[1]
 
     @cached_property
-    def _plan(self) -> elimination.Plan:
-        return elimination.plan(self.n, self.neighbours.tolist())
+    def _plan(self) -> Plan:
+        return plan(self.n, self.neighbours.tolist())
 
     @cached_property
     def _exact(self) -> tuple[Bits, float] | None:
@@ -173,7 +174,7 @@ class NK:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         check_bits(x, self.n)
         out = np.empty(len(x))
-        landscapes.nk(np.ascontiguousarray(x), self.neighbours, self.tables, out)
+        kernels.landscapes.nk(np.ascontiguousarray(x), self.neighbours, self.tables, out)
         return out
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.kernels import landscapes
+from daedal import kernels
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
@@ -57,5 +57,5 @@ class Trap:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         check_bits(x, self.n)
         out = np.empty(len(x))
-        landscapes.trap(np.ascontiguousarray(x), self.k, out)
+        kernels.landscapes.trap(np.ascontiguousarray(x), self.k, out)
         return out

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from daedal.kernels import rbm as kernels
+from daedal.kernels.noise import shuffle
 from daedal.kernels.products import padded
 from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
@@ -164,7 +165,7 @@ def test_train(n: int, m: int, cd_steps: int) -> None:
         )  # fmt: skip
     again = np.arange(rows)
     for epoch in range(epochs):
-        kernels.shuffle(again, swaps[epoch * rows : (epoch + 1) * rows])
+        shuffle(again, swaps[epoch * rows : (epoch + 1) * rows])
         for first in range(0, rows - batch + 1, batch):
             words = noise[(epoch * rows + first) * cd_steps * (n + m) :]
             twin.update(x[again[first : first + batch], :n].astype(float), words, cd_steps, 0.05, 0.5, 0.8)
