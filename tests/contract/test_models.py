@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import multiprocessing
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ def check_rows(rows: Bits, count: int, n: int) -> None:
     assert rows.shape == (count, n)
     assert rows.dtype == np.uint8
     assert rows.flags.c_contiguous
-    assert rows.max() <= 1
+    assert rows.max(initial=0) <= 1
 
 
 def digest(model: Model) -> str:
@@ -62,7 +63,7 @@ def digest(model: Model) -> str:
 def samples_are_rows_of_bits(model: Model) -> None:
     fitted = fit(model, parents())
     assert isinstance(fitted, Fitted)
-    for count in (1, 2, 40, 600):
+    for count in (0, 1, 2, 40, 600):
         check_rows(sample(fitted, count), count, 12)
 
 
@@ -92,6 +93,12 @@ def fitting_leaves_its_input_alone(model: Model) -> None:
     expected = sample(fitted)
     x ^= 1  # and the fit does not look at it later
     assert np.array_equal(sample(fitted), expected)
+
+
+def the_layout_of_the_parents_does_not_matter(model: Model) -> None:
+    expected = sample(fit(model, parents()))
+    assert np.array_equal(sample(fit(model, np.asfortranarray(parents()))), expected)
+    assert np.array_equal(sample(fit(model, np.repeat(parents(), 2, axis=0)[::2])), expected)
 
 
 def fitting_leaves_the_previous_fit_alone(model: Model) -> None:
@@ -161,6 +168,7 @@ CHECKS: list[Callable[[Model], None]] = [
     another_stream_gives_other_rows,
     sampling_changes_nothing,
     fitting_leaves_its_input_alone,
+    the_layout_of_the_parents_does_not_matter,
     fitting_leaves_the_previous_fit_alone,
     constant_columns_are_fine,
     duplicate_rows_are_fine,
@@ -178,6 +186,13 @@ CHECKS: list[Callable[[Model], None]] = [
 @pytest.mark.parametrize("name", sorted(model_cases()))
 def test_every_model(name: str, check: Callable[[Model], None]) -> None:
     check(model_cases()[name])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3,)])
+@pytest.mark.parametrize("name", sorted(model_cases()))
+def test_no_parents_are_refused(name: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=f"at least one row .*{re.escape(str(shape))}"):
+        fit(model_cases()[name], np.empty(shape, dtype=np.uint8))
 
 
 @pytest.fixture(scope="module")
