@@ -48,7 +48,7 @@ class Network(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What the search is worked on in: O(n^2 + rows), and nothing is allocated in its loops."""
+    """The arrays of the search, O(n^2 + rows) numbers; nothing is allocated in its loops."""
 
     gains: _Integers  # (n, n): child x parent, in units
     best: _Integers  # (n,): the parent of the highest gain of each child, or -1 where none is positive

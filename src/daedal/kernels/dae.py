@@ -23,7 +23,7 @@ _f = np.float32
 _i = np.int32
 
 SMALLEST_PROBABILITY = 1e-7
-"""No reconstruction is taken to be surer of a bit than this, so that the cross entropy stays finite."""
+"""No reconstruction counts as more certain of a bit than this, so that the cross entropy stays finite."""
 
 _BITS_A_LOGARITHM = 32  # SMALLEST_PROBABILITY to this power is still a float64
 
@@ -39,7 +39,7 @@ class Parameters(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What a batch of b rows is worked on in; nothing is allocated inside an epoch."""
+    """Where a batch of b rows is processed; nothing is allocated inside an epoch."""
 
     inputs: _Floats  # (2b, padded n): the corrupted rows above the error of the output
     hiddens: _Floats  # (2b, padded m): the error of the hidden layer above the hidden layer

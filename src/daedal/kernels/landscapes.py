@@ -1,4 +1,4 @@
-"""Fitness of a batch of rows, one function a problem.
+"""Fitness of a batch of rows, one function per problem.
 
 Each takes x, shape (rows, n), and fills out, shape (rows,). Any non-zero entry of x counts as a one, so
 that no entry, however wrong, can lead an index out of its table.
@@ -66,7 +66,7 @@ def hiff(x: Bits, work: Bits, out: Fitness) -> None:
 
 @njit(**EXACT)
 def nk(x: Bits, neighbours: NDArray[np.int64], tables: NDArray[np.float64], out: Fitness) -> None:
-    """Sum one table entry a variable; the first neighbour is the most significant bit of the index."""
+    """Sum one table entry per variable; the first neighbour is the most significant bit of the index."""
     rows = x.shape[0]
     n, width = neighbours.shape
     for r in range(rows):

@@ -1,7 +1,8 @@
 """Keeps Numba's cache on disk honest.
 
 Numba takes a compiled kernel from the cache while the kernel's own file is unchanged, and does not see that a function
-it calls, in another file, is not the same any more. So all kernels have one digest, and when it changes all go.
+it calls, in another file, has changed. So all kernels share one digest, and when it changes, all machine code is
+discarded.
 """
 
 from __future__ import annotations

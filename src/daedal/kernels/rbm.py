@@ -43,7 +43,7 @@ class Parameters(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What a batch of b rows is worked on in; nothing is allocated inside an epoch."""
+    """Where a batch of b rows is processed; nothing is allocated inside an epoch."""
 
     visible: _Floats  # (2b, padded n): the centred data above the centred end of the chain
     hidden: _Floats  # (2b, padded m): the hiddens of the data above the negated probabilities at the chain's end

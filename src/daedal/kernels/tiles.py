@@ -1,9 +1,9 @@
-"""Small matrix products in registers: what BLAS is too large a tool for.
+"""Small matrix products in registers, for which BLAS is too large a tool.
 
 A population's autoencoder multiplies matrices of 100 x 20 to 100 x 200 thousands of times a second. At these sizes a
 BLAS call spends much of its time on copying its operands into the order it likes. The tiles here read them where
 they are: R rows by C vectors of eight float32 stay in registers while k runs, which takes R*C + C + 1 <= 16 of them.
-Numba cannot be asked for vectors in Python, so each tile is written in LLVM's own words, once, by `_make_tile`.
+Numba cannot be asked for vectors in Python, so each tile is written as LLVM instructions, once, by `_Tile`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ class FittedBayesNet(Fitted):
     order
         The variables, shape (n,), each after all its parents.
     parents
-        The parents of all variables, one after the other, shape (edges,), each variable's in the order they came.
+        The parents of all variables, one after the other, shape (edges,); those of a variable in the order in which
+        they were added.
     parent_starts
         Variable i's parents are parents[parent_starts[i] : parent_starts[i + 1]]; shape (n + 1,).
     tables
@@ -114,7 +115,7 @@ class BayesNet(Model):
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedBayesNet:
         """Build the network of rows x, shape (rows, n), without drawing random numbers.
 
-        Takes O(n^2 rows + edges n rows) steps, and the memory of x once more and O(n^2 + rows).
+        Takes O(n^2 rows + edges n rows) steps, and memory for a copy of x and O(n^2 + rows) numbers.
         """
         kernel = kernels.bayesnet
         kernels.compilation.announce(kernel.grow)

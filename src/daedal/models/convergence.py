@@ -18,7 +18,7 @@ def half_width(measurements: int) -> int:
 
 
 def smoothed(errors: Sequence[float], index: int, half: int) -> float:
-    """Average errors over index - half ... index + half; before the first stands the first."""
+    """Average errors over index - half ... index + half, with the first error repeated before the first."""
     window = [errors[max(i, 0)] for i in range(index - half, index + half + 1)]
     return sum(window) / len(window)
 
@@ -45,7 +45,7 @@ def late_gain(errors: Sequence[float]) -> float | None:
 
 
 def gap(train: Sequence[float], validation: Sequence[float]) -> float:
-    """Give by how much the validation error is above the training error, as a share of the latter, smoothed."""
+    """Give how far the validation error is above the training error, as a share of the latter, both smoothed."""
     half = half_width(len(train))
     last = max(len(train) - 1 - half, 0)
     level = smoothed(train, last, half) if len(train) > half else train[-1]
@@ -71,7 +71,7 @@ class TrainingErrors:
     validation: list[float] = field(default_factory=list)
 
     def add(self, train: float, validation: float | None) -> bool:
-        """Take in one measurement; whether it is the best so far, by the validation error where there is one."""
+        """Add one measurement; tell whether it is the best so far, by the validation error where there is one."""
         self.train.append(train)
         if validation is not None:
             self.validation.append(validation)
@@ -112,7 +112,7 @@ def train_to_convergence(
     copy
         Copies theta.
     errors
-        Takes in what was measured, and decides.
+        Collects what was measured, and decides.
     min_epochs
         Training does not end before.
 

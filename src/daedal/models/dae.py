@@ -43,7 +43,7 @@ class FittedDAE(Fitted):
     sampling_steps: int
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n): s rounds of corrupt and reconstruct from random bits, then a draw of each bit."""
+        """Draw rows, shape (rows, n): s rounds of corruption and reconstruction of random bits, then a draw per bit."""
         out = np.empty((rows, self.n), dtype=np.uint8)
         work = kernels.dae.make_workspace(self.n, self.m, min(max(rows, 1), 128), self.corruption)
         steps, spare = self.sampling_steps, kernels.tiles.LANES
@@ -146,7 +146,7 @@ class DAE(Model):
     def paper_2015(cls) -> DAE:
         """Give the settings of the paper, and of its author's program where the paper is silent.
 
-        In one point the program has the word: it measures the errors every 5 epochs, not every 2. With 2, the stopping
+        On one point the program is followed: it measures the errors every 5 epochs, not every 2. With 2, the stopping
         rule ends training too early to give the paper's results (docs/models.md has the runs).
 
         Examples

@@ -33,7 +33,7 @@ class MarginalProduct(Fitted):
     seen: Bits
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n): each group as it is in a parent of its own, drawn uniformly."""
+        """Draw rows, shape (rows, n): each group is copied from a parent that is drawn for it."""
         donors = rng.integers(len(self.seen), size=(rows, int(self.group.max()) + 1))
         return np.take_along_axis(self.seen, np.take(donors, self.group, axis=1), axis=0)
 

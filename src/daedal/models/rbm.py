@@ -21,7 +21,7 @@ from daedal.types import Bits
 _WEIGHT_COPIES = 4  # weights, their transpose, velocity, scratch
 _SAMPLED_AT_A_TIME = 64
 _MEAN_WITHIN = (0.005, 0.995)  # the first visible bias is the logit of the mean, clipped so that no bit is ever certain
-_FEW_ROWS = 800  # fewer rows than that are four batches
+_FEW_ROWS = 800  # fewer rows than this make four batches
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class FittedRBM(Fitted):
     gibbs_steps: int
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n): Gibbs chains from the parents, of which each starts equally many (+-1)."""
+        """Draw rows, shape (rows, n): Gibbs chains that start at the parents, equally many (+-1) at each."""
         start = np.resize(rng.permutation(len(self.parents)), rows)
         out = np.empty((rows, self.n), dtype=np.uint8)
         work = kernels.rbm.make_workspace(self.n, self.m, _SAMPLED_AT_A_TIME)
@@ -85,7 +85,7 @@ class RBM(Model):
     init_scale
         Standard deviation of the first weights.
     batch_size
-        Rows of a mini-batch, about; fewer than 800 rows are four batches.
+        Approximate number of rows in a mini-batch; fewer than 800 rows make four batches.
     check_every, max_epochs
         The error is measured every so many epochs; training lasts at most so long.
     smoothing
@@ -94,7 +94,7 @@ class RBM(Model):
         The next three apply once s has fallen by this share. Below 800 rows, the noise of s alone may exceed the
         default and end training before it has begun; 0.05 is safer there.
     momentum_below, rate_below, stop_below
-        Below these r, the late momentum applies; the learning rate is halved; training ends.
+        When r is below these, the late momentum applies; the learning rate is halved; training ends.
     low_error
         Training also ends when s is below this.
     rise, min_updates, min_epochs
@@ -173,7 +173,7 @@ class RBM(Model):
         theta = self._initial(data, n, m, rng=rng)
         schedule = Schedule(self._thresholds())
         order = rng.permutation(rows)
-        watched = order[: -(-rows // 4)]  # a view: every epoch shuffles order, and so makes it another quarter
+        watched = order[: -(-rows // 4)]  # a view: every epoch shuffles order, so that it is another quarter each time
         epoch = 0
         for epoch in chain([0], self._epochs(data, order, n, m, batch, theta, work, schedule, rng=rng)):
             words = words16(rng, watched.size * (n + m) + kernels.tiles.LANES)
@@ -187,7 +187,7 @@ class RBM(Model):
         return theta, {"epochs": epoch, "error": schedule.smoothed[-1]}
 
     def batch_rows(self, rows: int) -> int:
-        """Give the size of a batch: rows are divided evenly into batches of about batch_size, few rows into four."""
+        """Give the size of a batch: rows are divided evenly into batches of about batch_size, or into four if few."""
         batches = 4 if rows < _FEW_ROWS else max(round(rows / self.batch_size), 1)
         return max(rows // batches, 1)
 

@@ -55,7 +55,7 @@ class Tree(Model):
     significance
         p-value of the chi-square test of independence (2 N ln 2 times the mutual information in bits, 1 degree of
         freedom) up to which an edge is taken. The default is that of BMDA (Pelikan and Mühlenbein, 1999). 1 takes
-        the whole tree, 0 takes no edge, as UMDA.
+        the whole tree; 0 takes no edge, as UMDA does.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Tree(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Forest:
         """Find the forest of x, shape (rows, n); nothing is drawn from rng."""
-        from scipy.special import chdtri  # here, for it takes a fifth of the time in which daedal is imported
+        from scipy.special import chdtri  # here, because SciPy is slow to load
 
         check_pairs_fit(check_parents(x)[1])
         kernels.compilation.announce(kernels.tree.spanning_forest)
@@ -107,7 +107,7 @@ def pair_counts(x: Bits) -> NDArray[np.int64]:
 
 
 def conditional_probabilities(pairs: NDArray[np.int64], rows: int, parents: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the frequencies of a one, shape (n, 2), where the parent is 0 and 1; 0.5 for a parent's bit never seen."""
+    """Give the frequencies of a one, shape (n, 2), where the parent is 0 and 1; 0.5 where the parent never is."""
     ones = np.diagonal(pairs)
     given, both = ones[parents], pairs[np.arange(len(pairs)), parents]
     hits, cases = np.stack([ones - both, both], axis=1), np.stack([rows - given, given], axis=1)

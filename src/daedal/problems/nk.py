@@ -16,10 +16,10 @@ from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
 EXACT_MEMORY = 2**30
-"""Bytes of tables up to which the optimum is computed when asked for: at most some ten seconds of work."""
+"""Bytes of tables up to which the optimum is computed when asked for: at most about ten seconds of work."""
 
 QUICK_MEMORY = 2**26
-"""Bytes of tables up to which the optimum that a file states is checked when it is read: some tenths of a second."""
+"""Bytes of tables up to which the optimum that a file states is checked when it is read: a few tenths of a second."""
 
 TABLE_MEMORY = 4 * 2**30
 """Bytes that the tables of one landscape may take."""
@@ -30,7 +30,7 @@ SPAWN_KEY = (0x4E4B,)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NK:
-    """Sum of one table entry a variable, chosen by the bits of its k + 1 neighbours.
+    """Sum of one table entry per variable, chosen by the bits of its k + 1 neighbours.
 
     As a rule a variable is among its own neighbours. The sum is not divided by n. Arrays are copied, and
     read-only.
@@ -134,14 +134,14 @@ class NK:
 
     @property
     def optimum(self) -> float | None:
-        """Largest fitness: as stated, or computed on first use, or None where that takes > EXACT_MEMORY."""
+        """Largest fitness: as stated, or computed on first use; None where that takes more than EXACT_MEMORY."""
         if self.known_optimum is not None:
             return self.known_optimum
         return None if self._exact is None else self._exact[1]
 
     @property
     def solution(self) -> Bits | None:
-        """A row, shape (n,), of the largest fitness, or None where computing it takes > EXACT_MEMORY."""
+        """A row, shape (n,), of the largest fitness, or None where computing it takes more than EXACT_MEMORY."""
         return None if self._exact is None else self._exact[0].copy()
 
     def maximise(self) -> tuple[Bits, float]:

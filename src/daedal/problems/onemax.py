@@ -13,7 +13,7 @@ from daedal.types import Bits, Fitness, check_bits
 
 @dataclass(frozen=True)
 class OneMax:
-    """The number of ones of a row.
+    """The number of ones in a row.
 
     Parameters
     ----------
