@@ -2,92 +2,42 @@
 
 from __future__ import annotations
 
+import kernels_helpers as twin
 import numpy as np
 import pytest
-from kernels_helpers import (
-    BLAS,
-    LAYER,
-    SHAPES,
-    Floats,
-    Net,
-    Rule,
-    assert_same,
-    draw_bits,
-    draw_net,
-    draw_words,
-    limit_of,
-    pad,
-    slow_corrupt,
-    slow_train,
-    to_parameters,
-)
-from scipy.special import expit
 
 from daedal.kernels import dae
 from daedal.kernels import dae_training as training
-from daedal.kernels.products import padded
 from daedal.kernels.tiles import LANES
 
 
-@pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("n", [1, 7, 8, 20, 64, 300])
-def test_errors_of_both_layers(n: int, squared: bool) -> None:
-    rng = np.random.default_rng(0)
-    a, d = (s * rng.standard_normal((13, n)).astype(np.float32) for s in (3, 1))
-    x, order, h = draw_bits(30, n), rng.permutation(30)[:13], rng.random((13, n), dtype=np.float32)
-    output, hidden = pad(a, np.float32), pad(d, np.float32)
-    totals = np.full((2, padded(n)), 7, dtype=np.float32)
-    live = dae.make_workspace(n, 3, 1, 0.1).live_output
-    training.output_error(output, pad(x), order, n, squared, live, totals[0])
-    training.hidden_error(hidden, pad(h, np.float32), n, totals[1])
-    z, h64 = expit(a.astype(np.float64)), h.astype(np.float64)
-    of_output = (z - x[order]) * (2 * z * (1 - z) if squared else 1)
-    for out, total, expected in ((output, totals[0], of_output), (hidden, totals[1], d * h64 * (1 - h64))):
-        np.testing.assert_allclose(out[:, :n], expected, rtol=0, atol=2e-6)
-        np.testing.assert_allclose(total[:n], expected.sum(axis=0), rtol=0, atol=13 * 2e-6)
-        assert not out[:, n:].any()
-        assert not total[n:].any()
-
-
 def kernel_gradient(
-    net: Net, x: Floats, corrupted: Floats, squared: bool, *, momentum: float = 0.0, before: float = 0.0, spare: int = 0
+    net: twin.Net, x: twin.Floats, corrupted: twin.Floats, squared: bool, *, spare: int = 0
 ) -> training.Gradient:
-    """Run one batch, in a workspace with some rows to spare, on a gradient that was `before` in every real entry."""
+    """Run one batch, in a workspace with some rows to spare."""
     n, m = net.encoder.shape
-    theta, tied = to_parameters(net), net.decoder is net.encoder
+    theta, tied = twin.to_parameters(net), net.decoder is net.encoder
     work = dae.make_workspace(n, m, len(x) + spare, 0.1)
     work.inputs[: len(x), :n] = corrupted
     gradient = training.zero_gradient(theta)
-    for weights in (gradient.encoder, gradient.decoder):
-        weights[:n, :m] = before
     # Rows of x in another order, so that a kernel that overlooks it is found out.
     order = np.random.default_rng(5).permutation(len(x))
     shuffled = np.zeros_like(x)
     shuffled[order] = x
-    training.batch_gradient(pad(shuffled), order, n, m, tied, squared, np.float32(momentum), theta, gradient, work)
+    training.batch_gradient(twin.pad(shuffled), order, n, m, tied, squared, np.float32(0), theta, gradient, work)
     return gradient
 
 
 @pytest.mark.parametrize("rows", [1, 10, 53])
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("tied", [True, False])
-@pytest.mark.parametrize(("n", "m"), SHAPES)
+@pytest.mark.parametrize(("n", "m"), twin.SHAPES)
 def test_batch_gradient(n: int, m: int, tied: bool, squared: bool, rows: int) -> None:
-    net, x = draw_net(n, m, tied=tied), draw_bits(rows, n)
-    corrupted = slow_corrupt(x, draw_words(x.size), 2**13)
+    net, x = twin.draw_net(n, m, tied=tied), twin.draw_bits(rows, n)
+    corrupted = twin.slow_corrupt(x, twin.draw_words(x.size), 2**13)
     expected = net.gradient(x, corrupted, squared)
-    assert_same(kernel_gradient(net, x, corrupted, squared), expected, rows * LAYER)
-    assert_same(kernel_gradient(net, x, corrupted, squared, spare=3), expected, rows * LAYER)
-
-
-@pytest.mark.parametrize("tied", [True, False])
-def test_momentum_keeps_a_share_of_the_weights_gradient_and_nothing_of_the_biases(tied: bool) -> None:
-    net, x = draw_net(20, 9, tied=tied), draw_bits(10, 20)
-    expected = net.gradient(x, x, False)
-    expected.encoder += 0.3 * 5
-    if not tied:
-        expected.decoder += 0.3 * 5
-    assert_same(kernel_gradient(net, x, x, False, momentum=0.3, before=5.0), expected, 10 * LAYER)
+    twin.assert_same(kernel_gradient(net, x, corrupted, squared), expected, rows * twin.LAYER)
+    twin.assert_same(kernel_gradient(net, x, corrupted, squared, spare=3), expected, rows * twin.LAYER)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -95,8 +45,8 @@ def test_momentum_keeps_a_share_of_the_weights_gradient_and_nothing_of_the_biase
 @pytest.mark.parametrize(("n", "m"), [(5, 4), (9, 7), (8, 10)])
 def test_gradient_against_finite_differences_of_the_error(n: int, m: int, tied: bool, squared: bool) -> None:
     """Each of all parameters moved both ways by 1e-5: in float64 the difference is right to about 1e-9."""
-    net, x = draw_net(n, m, tied=tied, seed=n), draw_bits(12, n)
-    corrupted = slow_corrupt(x, draw_words(x.size), 2**13)
+    net, x = twin.draw_net(n, m, tied=tied, seed=n), twin.draw_bits(12, n)
+    corrupted = twin.slow_corrupt(x, twin.draw_words(x.size), 2**13)
     got = kernel_gradient(net, x, corrupted, squared)
     for name, values in net.arrays().items():
         for at in np.ndindex(values.shape):
@@ -106,57 +56,66 @@ def test_gradient_against_finite_differences_of_the_error(n: int, m: int, tied: 
                 errors.append(net.error(x, corrupted, squared))
             values[at] = middle
             slope = (errors[0] - errors[1]) / 2e-5
-            assert getattr(got, name)[at] == pytest.approx(slope, rel=1e-5, abs=12 * LAYER), (name, at)
+            assert getattr(got, name)[at] == pytest.approx(slope, rel=1e-5, abs=12 * twin.LAYER), (name, at)
 
 
 def kernel_train(
-    net: Net, x: Floats, swaps: Floats, noise: Floats, batch: int, corruption: float, squared: bool, rule: Rule
-) -> tuple[dae.Parameters, Floats, training.Gradient]:
+    net: twin.Net,
+    x: twin.Floats,
+    swaps: twin.Floats,
+    noise: twin.Floats,
+    batch: int,
+    corruption: float,
+    squared: bool,
+    rule: twin.Rule,
+) -> tuple[dae.Parameters, twin.Floats, training.Gradient]:
     (rows, n), m = x.shape, net.hidden_bias.size
-    theta, tied = to_parameters(net), net.decoder is net.encoder
+    theta, tied = twin.to_parameters(net), net.decoder is net.encoder
     gradient, order = training.zero_gradient(theta), np.arange(rows)
-    work, data = dae.make_workspace(n, m, batch, corruption), pad(x)
+    work, data = dae.make_workspace(n, m, batch, corruption), twin.pad(x)
     training.train(
         data, order, swaps, noise, swaps.size // rows, batch, n, m, tied, squared, rule.rate, rule.bias_rate,
         rule.momentum, rule.keep, theta, gradient, work,
     )  # fmt: skip
-    assert (data == pad(x)).all(), "training touches the rows"
+    assert (data == twin.pad(x)).all(), "training touches the rows"
     return theta, order, gradient
 
 
-def check_training(n: int, m: int, rows: int, batch: int, epochs: int, tied: bool, squared: bool, rule: Rule) -> None:
-    net, x = draw_net(n, m, tied=tied, scale=0.3), draw_bits(rows, n)
-    swaps, noise = draw_words(epochs * rows, 32), draw_words(epochs * rows * n + LANES)
+def check_training(
+    n: int, m: int, rows: int, batch: int, epochs: int, tied: bool, squared: bool, rule: twin.Rule
+) -> None:
+    net, x = twin.draw_net(n, m, tied=tied, scale=0.3), twin.draw_bits(rows, n)
+    swaps, noise = twin.draw_words(epochs * rows, 32), twin.draw_words(epochs * rows * n + LANES)
     theta, order, gradient = kernel_train(net, x, swaps, noise, batch, 0.1, squared, rule)
     before = net.encoder.copy()
-    expected_order, velocity = slow_train(net, x, swaps, noise, batch, limit_of(0.1), squared, rule)
+    expected_order, velocity = twin.slow_train(net, x, swaps, noise, batch, twin.limit_of(0.1), squared, rule)
     assert order.tolist() == expected_order
     assert np.abs(net.encoder - before).max() > 5e-4, "nothing was learned, so nothing is compared"
     # Every update adds about one rounding of a layer.
-    tolerance = LAYER * max(1, epochs * (rows // batch))
-    assert_same(theta, net, tolerance)
-    if max(n, m) < BLAS:  # BLAS needs no transpose
+    tolerance = twin.LAYER * max(1, epochs * (rows // batch))
+    twin.assert_same(theta, net, tolerance)
+    if max(n, m) < twin.BLAS:  # twin.BLAS needs no transpose
         assert (theta.decoder_t == theta.decoder.T).all()
     np.testing.assert_allclose(gradient.encoder[:n, :m], velocity["encoder"], rtol=0, atol=batch * tolerance)
 
 
 RULES = {
-    "plain": Rule(),
-    "momentum": Rule(momentum=0.6),
-    "decay": Rule(keep=0.99),
-    "growth": Rule(keep=1.0002),
-    "all": Rule(rate=0.1, bias_rate=0.7, momentum=0.3, keep=0.998),
+    "plain": twin.Rule(),
+    "momentum": twin.Rule(momentum=0.6),
+    "decay": twin.Rule(keep=0.99),
+    "growth": twin.Rule(keep=1.0002),
+    "all": twin.Rule(rate=0.1, bias_rate=0.7, momentum=0.3, keep=0.998),
 }
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("tied", [True, False])
-def test_train_by_every_rule(tied: bool, squared: bool, rule: Rule) -> None:
+def test_train_by_every_rule(tied: bool, squared: bool, rule: twin.Rule) -> None:
     check_training(20, 13, 47, 10, 4, tied, squared, rule)
 
 
-@pytest.mark.parametrize(("n", "m"), SHAPES)
+@pytest.mark.parametrize(("n", "m"), twin.SHAPES)
 def test_train_every_shape(n: int, m: int) -> None:
     check_training(n, m, 23, 5, 3, True, False, RULES["all"])
     check_training(n, m, 23, 5, 3, False, False, RULES["all"])
@@ -168,17 +127,17 @@ def test_train_with_every_kind_of_batch(rows: int, batch: int) -> None:
 
 
 def test_training_in_pieces_is_training_in_one() -> None:
-    net, x, rule = draw_net(12, 12, tied=True), draw_bits(30, 12), RULES["all"]
-    swaps, noise = draw_words(6 * 30, 32), draw_words(6 * 30 * 12 + LANES)
+    net, x, rule = twin.draw_net(12, 12, tied=True), twin.draw_bits(30, 12), RULES["all"]
+    swaps, noise = twin.draw_words(6 * 30, 32), twin.draw_words(6 * 30 * 12 + LANES)
     whole, whole_order, _ = kernel_train(net, x, swaps, noise, 7, 0.1, False, rule)
-    theta, order = to_parameters(net), np.arange(30)
+    theta, order = twin.to_parameters(net), np.arange(30)
     gradient, work = training.zero_gradient(theta), dae.make_workspace(12, 12, 7, 0.1)
     for first, last in ((0, 1), (1, 4), (4, 6)):
         training.train(
-            pad(x), order, swaps[first * 30 : last * 30], noise[first * 360 :], last - first, 7, 12, 12, True, False,
-            rule.rate, rule.bias_rate, rule.momentum, rule.keep, theta, gradient, work,
+            twin.pad(x), order, swaps[first * 30 : last * 30], noise[first * 360 :], last - first, 7, 12, 12, True,
+            False, rule.rate, rule.bias_rate, rule.momentum, rule.keep, theta, gradient, work,
         )  # fmt: skip
-        dae.mean_error(pad(x), pad(x, np.float32), 12, 12, False, theta, work)  # as a fit does in between
+        dae.mean_error(twin.pad(x), twin.pad(x, np.float32), 12, 12, False, theta, work)  # as a fit does in between
     assert order.tolist() == whole_order.tolist()
     for name in dae.Parameters._fields:
         assert (getattr(theta, name) == getattr(whole, name)).all(), name

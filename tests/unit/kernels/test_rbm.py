@@ -88,17 +88,6 @@ def assert_no_padding(array: NDArray[np.float32], columns: int) -> None:
     assert not array[..., columns:].any()
 
 
-@pytest.mark.parametrize(("n", "m"), SHAPES)
-def test_centre(n: int, m: int) -> None:
-    rng = stream(1)
-    x, order = rows_of(9, n, rng=rng), rng.permutation(9)[:5]
-    theta = machine(n, m, rng=rng)
-    out = np.zeros((5, padded(n)), dtype=np.float32)
-    kernels.centre(x, order, n, theta.mean, out)
-    np.testing.assert_allclose(out, x[order] - theta.mean, atol=1e-6)
-    assert_no_padding(out, n)
-
-
 @pytest.mark.parametrize("n", [n for n, _ in SHAPES])
 def test_draw(n: int) -> None:
     rng = stream(2)
@@ -124,27 +113,6 @@ def test_the_probability_of_a_one_is_the_logistic_function_to_within_half_a_word
         kernels.draw(np.full((1, 65536), x, dtype=np.float32), words, 65536, live, nothing, out)
         assert abs(out.sum(dtype=float) - 65536 * expit(x)) <= 0.55
         assert set(np.unique(out)) <= {0.0, 1.0}
-
-
-@pytest.mark.parametrize(("n", "m"), SHAPES)
-def test_negated_probabilities(n: int, m: int) -> None:
-    rng = stream(3)
-    inputs = np.zeros((6, padded(m)), dtype=np.float32)
-    inputs[:, :m] = 5 * rng.standard_normal((6, m))
-    out = np.zeros_like(inputs)
-    kernels.negated_probabilities(inputs, m, kernels.make_workspace(n, m, 1).live_hidden, out)
-    np.testing.assert_allclose(out[:, :m], -expit(inputs[:, :m]), atol=1e-6)
-    assert_no_padding(out, m)
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_ascend_bias(sign: int) -> None:
-    rng = stream(4)
-    first, second = (rng.random((5, 8)).astype(np.float32) for _ in range(2))
-    bias = rng.random(8).astype(np.float32)
-    expected = bias + 0.25 * (first.sum(axis=0) + sign * second.sum(axis=0))
-    kernels.ascend_bias(first, second, np.float32(sign), np.float32(0.25), 8, bias)
-    np.testing.assert_allclose(bias, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("cd_steps", [1, 2, 3])
