@@ -217,27 +217,6 @@ def test_neither_the_order_of_rows_nor_what_stands_for_a_one_matters() -> None:
         assert fitted.tables.tolist() == expected.tables.tolist()
 
 
-def test_repeated_rows_leave_the_tables_alone_and_strengthen_the_evidence() -> None:
-    x = np.array([[0, 0], [0, 0], [1, 1], [1, 0]], dtype=np.uint8)
-    assert fit(x).info["edges"] == 1
-    assert fit(np.repeat(x, 10, axis=0)).tables.tolist() == fit(x).tables.tolist()
-    y = np.array([[0, 0], [0, 0], [1, 1], [1, 0], [0, 1]], dtype=np.uint8)
-    assert fit(y).info["edges"] == 0
-    assert fit(np.repeat(y, 100, axis=0)).info["edges"] == 1
-
-
-def test_no_parents_allowed_gives_the_frequencies() -> None:
-    x = mixed_rows(50, 10, seed=3)
-    fitted = fit(x, max_parents=0)
-    assert fitted.info["edges"] == 0
-    assert fitted.tables.tolist() == x.mean(axis=0).tolist()
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3])
-def test_limit_on_parents_holds_and_is_reached(limit: int) -> None:
-    assert fit(mixed_rows(2000, 20, seed=4), max_parents=limit).info["max_in_degree"] == limit
-
-
 def test_a_function_of_three_parents_is_found() -> None:
     others = np.array(list(itertools.product((0, 1), repeat=3)) * 20, dtype=np.uint8)
     x = np.column_stack([others.sum(axis=1) >= 2, others]).astype(np.uint8)
@@ -250,11 +229,6 @@ def test_a_function_of_three_parents_is_found() -> None:
 def test_exclusive_or_without_pairwise_signal_is_beyond_a_greedy_search() -> None:
     x = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]] * 50, dtype=np.uint8)
     assert fit(x).info["edges"] == 0
-
-
-def test_of_equal_gains_the_lowest_child_and_then_the_lowest_parent_goes_first() -> None:
-    x = np.repeat(np.array([[0, 0, 0], [1, 1, 1]], dtype=np.uint8), 10, axis=0)
-    assert [fit(x).parents_of(i).tolist() for i in range(3)] == [[1], [2], []]
 
 
 def test_configurations_that_no_row_has_are_fair() -> None:

@@ -124,8 +124,7 @@ def test_defaults_of_model_and_schedule_are_the_same() -> None:
 
 
 def test_errors_are_smoothed() -> None:
-    schedule = schedule_of([1.0, 0.5, 0.5], smoothing=0.6)
-    assert schedule.smoothed == pytest.approx([1.0, 0.8, 0.68])
+    assert schedule_of([1.0, 0.5, 0.5], smoothing=0.6).smoothed == pytest.approx([1.0, 0.8, 0.68])
 
 
 def test_r_is_the_gain_of_the_last_quarter_over_all_gain() -> None:
@@ -157,12 +156,9 @@ def test_the_rate_is_halved_at_every_low_r_and_the_momentum_follows_r() -> None:
     assert not schedule.stop
 
 
-def test_nothing_happens_before_the_error_has_fallen() -> None:
+def test_nothing_happens_before_the_error_has_fallen_and_a_low_one_is_enough() -> None:
     schedule = schedule_of([0.5, 0.496, 0.496, 0.496, 0.496, 0.496])
     assert (schedule.late, schedule.halvings, schedule.stop) == (False, 0, False)
-
-
-def test_a_low_error_is_enough() -> None:
     assert schedule_of([0.009]).stop
     assert not schedule_of([0.011]).stop
 
