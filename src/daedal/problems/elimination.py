@@ -37,8 +37,7 @@ def maximise(
     n
         Number of variables.
     scopes
-        For each table the variables it looks at, all different; the first is the most significant bit of the
-        index.
+        For each table the variables it looks at, all different; the first is the index's most significant bit.
     tables
         Tables, shape (2^len(scope),) each.
     limit
