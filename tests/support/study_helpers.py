@@ -11,7 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from daedal.evaluation.process_pool import Event, Message
+from daedal.evaluation.failures import describe_error
+from daedal.evaluation.pool import Event, Message
 from daedal.result import Result
 from daedal.run.config import RunConfig
 
@@ -104,4 +105,4 @@ class Inline:
         try:
             return Message(ticket, Event.DONE, self._function(config))
         except Exception as error:  # noqa: BLE001  as workers do
-            return Message(ticket, Event.RAISED, f"{type(error).__name__}: {' '.join(str(error).split())}")
+            return Message(ticket, Event.RAISED, describe_error(error))

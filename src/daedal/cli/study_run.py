@@ -11,7 +11,7 @@ from pathlib import Path
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, show_rows
 from daedal.cli.words import INTERRUPTED, say
-from daedal.evaluation.executor_pool import dask_executor
+from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.signals import ended_properly
 from daedal.study.analysis import analyse
 from daedal.study.progress import MOST_CONFIRMED, Order, Progress

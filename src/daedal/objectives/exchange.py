@@ -11,7 +11,7 @@ from contextlib import suppress
 import numpy as np
 
 from daedal.evaluation.caller import ObjectiveError
-from daedal.evaluation.words import counted, signal_name
+from daedal.evaluation.failures import signal_name
 from daedal.objectives.process import CHUNK, GRACE, RunningProgram, shown
 from daedal.types import Fitness
 
@@ -177,7 +177,7 @@ class Exchange:
 
     @property
     def _wanted(self) -> str:
-        return f"{counted(self.rows, 'number')} from {self.running}"
+        return f"{self.rows:,} {'number' if self.rows == 1 else 'numbers'} from {self.running}"
 
     def _not_a_number(self, number: int, line: bytes) -> ObjectiveError:
         try:

@@ -1,4 +1,4 @@
-"""NK landscapes as text files: `n k`, the neighbours, the tables, one number a line, and `Optimum: x`."""
+"""NK landscapes as text files: `n k`, the neighbours, the tables, one number per line, and `Optimum: x`."""
 
 from __future__ import annotations
 

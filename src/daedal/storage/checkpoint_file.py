@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.settings.memory import check_fits
+from daedal.settings.checks import check_fits
 from daedal.storage.atomic import previous_path, replace_file, restated
 from daedal.storage.fields import MEMORY_PER_BYTE, fields_from_bytes, fields_to_bytes
 from daedal.storage.npy import check_array

@@ -6,11 +6,11 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from daedal.evaluation.process_pool import Event, ProcessPool
+from daedal.evaluation.pool import Event
 from daedal.limits import StopReason
 from daedal.result import Result
 from daedal.run.config import RunConfig
-from daedal.study.worker import run_quietly, send
+from daedal.study.worker import run_quietly, send, start_processes
 
 
 def run_all(configs: Sequence[RunConfig], *, workers: int = 1) -> Iterator[tuple[int, Result]]:
@@ -28,7 +28,7 @@ def run_all(configs: Sequence[RunConfig], *, workers: int = 1) -> Iterator[tuple
         return
     waiting = list(enumerate(configs))[::-1]
     ended = 0
-    with ProcessPool(min(workers, len(configs)), _run_or_error) as pool:
+    with start_processes(min(workers, len(configs)), _run_or_error) as pool:
         while ended < len(configs):
             while waiting and pool.idle:
                 send(pool, *waiting.pop())

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 from daedal.evaluation import memory_cache
 from daedal.evaluation.executor_pool import ExecutorPool
-from daedal.evaluation.process_pool import ProcessPool
 from daedal.objectives.bound import objective_size
 from daedal.result import Result
 from daedal.study.lock import store_locked
@@ -21,7 +20,7 @@ from daedal.study.schedule import Schedule
 from daedal.study.spec import Cell, Study
 from daedal.study.store import Store
 from daedal.study.stored_algorithm import StoredConfiguration
-from daedal.study.worker import Pool, is_elsewhere, run_config, send, without_files
+from daedal.study.worker import Pool, is_elsewhere, run_config, send, start_processes, without_files
 
 PoolFactory: TypeAlias = Callable[[int, Callable[[Any], Result]], Pool]
 """Makes workers: so many, with what they do."""
@@ -34,7 +33,7 @@ def run_study(
     watcher: Watcher | None = None,
     *,
     executor: Executor | None = None,
-    pool: PoolFactory = ProcessPool,
+    pool: PoolFactory = start_processes,
 ) -> Progress:
     """Run what is missing; what the store has is never run again.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 import signal
 
-from daedal.evaluation.process_pool import Event, Message
-from daedal.evaluation.words import signal_name
+from daedal.evaluation.failures import signal_name
+from daedal.evaluation.pool import Event, Message
 from daedal.result import Result
 from daedal.study.environment import environment
 from daedal.study.progress import Order, Progress

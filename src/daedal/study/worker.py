@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from daedal.evaluation.executor_pool import ExecutorPool
 from daedal.evaluation.pickling import pack, unpack
 from daedal.evaluation.process_pool import ProcessPool
 from daedal.limits import StopReason
+from daedal.objectives.process import kill_programs
 from daedal.objectives.spec import by_value
 from daedal.result import Result
 from daedal.run.config import RunConfig
@@ -22,6 +24,11 @@ from daedal.settings.parameters import current
 from daedal.settings.plugins import file_digest, send_by_value
 
 Pool: TypeAlias = ProcessPool | ExecutorPool
+
+
+def start_processes(count: int, function: Callable[[Any], Any]) -> ProcessPool:
+    """Start worker processes, which end the programs that they have started before they end themselves."""
+    return ProcessPool(count, function, on_exit=kill_programs)
 
 
 def send(pool: Pool, ticket: int, config: RunConfig) -> None:

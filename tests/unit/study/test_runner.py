@@ -21,7 +21,7 @@ import pytest
 from study_helpers import CLOCK, Inline
 
 from daedal.evaluation.pickling import pack
-from daedal.evaluation.process_pool import Event, Message
+from daedal.evaluation.pool import Event, Message
 from daedal.study.analysis import analyse
 from daedal.study.plan import Settled, needed_runs
 from daedal.study.progress import Order, Progress
