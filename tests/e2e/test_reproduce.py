@@ -46,8 +46,8 @@ def test_a_row_of_table_1_with_the_papers_numbers_beside_it(here: Any, tmp_path:
 def test_a_landscape_of_the_paper_is_taken_from_its_folder(here: Any, tmp_path: Path) -> None:
     landscape, store = NK.random(n=30, k=4, seed=77), tmp_path / "results.db"
     write_nk(landscape, tmp_path / "nk_30_4.1")
-    words = ("--problem", "nk:n=30,k=4,i=1", "-a", "pbil", "--runs", 1, "--max-popsize", 50, "--nk-dir", tmp_path)
-    done = here("reproduce", "table1", *words, "--store", store, "--format", "json")
+    words = ("--problem", "nk:n=30,k=4,i=1", "-a", "pbil", "--runs", 1, "--max-popsize", 50, "--workers", 1)
+    done = here("reproduce", "table1", *words, "--nk-dir", tmp_path, "--store", store, "--format", "json")
     assert done.returncode == 0, done.stderr
     assert {line["spec"] for line in json.loads(done.stdout)} == {"nk:nk_30_4.1"}
     (row,) = stored(store).values()
@@ -57,7 +57,7 @@ def test_a_landscape_of_the_paper_is_taken_from_its_folder(here: Any, tmp_path: 
 
 def test_the_figures(here: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib, which is optional, is not installed")
-    words = ("--runs", 1, "--max-popsize", 50, "--algorithm", "BOA", "--store", tmp_path / "figures.db")
+    words = ("--runs", 1, "--max-popsize", 50, "--algorithm", "BOA", "--store", tmp_path / "figures.db", "--workers", 1)
     done = here("reproduce", "figures", *words, "-o", tmp_path / "figures")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     starts = {path.name: path.read_bytes()[:4] for path in (tmp_path / "figures").iterdir()}

@@ -134,7 +134,7 @@ def test_a_study_goes_on_with_what_is_new(copy: Path, made: Made, here: Any, tmp
     assert here(*run).stderr.splitlines()[-1] == f"nothing was left to run; {before}"
     assert list(stored(copy).values()) == made.rows
     (tmp_path / "study.toml").write_text(STUDY.replace('    "onemax:n=12",', '    "onemax:n=12", "onemax:n=5",'))
-    done = here(*run, "--confirm", 1, "--workers", 2)
+    done = here(*run, "--confirm", 1, "--workers", 1)
     rows = list(stored(copy).values())
     assert done.stderr.splitlines()[-1] == f"{len(rows) - len(made.rows)} runs made; {before}"
     assert rows[: len(made.rows)] == made.rows  # to the last digit of their clocks
@@ -154,7 +154,7 @@ def test_an_older_store_is_shown_unchanged_and_goes_on(here: Any, tmp_path: Path
         assert words[0] == "plot" or "ours" in done.stdout
     assert store.read_bytes() == before
     store.unlink()
-    run = ("study", "run", tmp_path / "study.toml", "--store", old_store(store))
+    run = ("study", "run", tmp_path / "study.toml", "--store", old_store(store), "--workers", 1)
     (tmp_path / "study.toml").write_text(OLD_STUDY)
     assert here(*run).stderr.splitlines()[-1].startswith("nothing was left to run; 4 of this study were in")
     (tmp_path / "study.toml").write_text(OLD_STUDY.replace("runs = 2", "runs = 3"))
@@ -247,10 +247,11 @@ def test_what_failed_is_told_and_what_was_killed_comes_again(here: Any, tmp_path
     assert (
         "\n0 runs done, 1 failed, 1 killed, at least 1 left\n1 time: it has failed\n1 time: it has killed\n" in status
     )
-    *_, closing, warning = here("study", "run", tmp_path / "study.toml", "--store", path).stderr.splitlines()
+    run = ("study", "run", tmp_path / "study.toml", "--store", path, "--workers", 1)
+    *_, closing, warning = here(*run).stderr.splitlines()
     assert closing == f"2 runs made; 1 of this study were in {path} before"
     assert warning.startswith("1 run of this study has failed: daedal study status --store ")
-    assert "1 runs made" not in here("study", "run", tmp_path / "study.toml", "--store", path, "--retry-failed").stderr
+    assert "1 run made; 2 of this study were in" in here(*run, "--retry-failed").stderr
     assert {row["status"] for row in stored(path).values()} == {"done"}
 
 

@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from study_helpers import stored, timeless
+from study_helpers import Inline, stored, timeless
 
+from daedal.study.progress import Order
+from daedal.study.runner import run_study
 from daedal.study.spec import Study
 from daedal.study.store import Store
 
@@ -141,7 +143,8 @@ def chain(tmp_path: Path, plain_environment: dict[str, str]) -> Iterator[Chain]:
 
 def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(chain: Chain, here: Any, refused: Any) -> None:
     calm = chain.folder / "calm.db"
-    assert here("study", "run", chain.folder / "study.toml", "--store", calm).returncode == 0
+    with Store(calm) as store:
+        run_study(Study.from_file(chain.folder / "study.toml"), store, Order(), pool=Inline())
 
     lock = chain.store.with_name("results.db.lock")
     for moment in (lock.exists, chain.workers):  # before anything has begun, when the first worker has begun, ...
@@ -168,7 +171,7 @@ def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(chain: C
     assert "slow" in out  # the table so far
 
     before = finished(stored(chain.store))
-    done = here(*chain.words)
+    done = here(*chain.words[:-1], 1)
     assert done.returncode == 0, done.stderr
     rows_now = stored(chain.store)
     assert f"{len(before)} of this study were in " in done.stderr
@@ -176,8 +179,8 @@ def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(chain: C
     assert before.items() <= rows_now.items()  # nothing was made twice
     assert timeless(rows_now) == timeless(stored(calm))
     shown = []
-    for store in (chain.store, calm):
-        lines = json.loads(here("study", "table", "--store", store, "--format", "json").stdout)
+    for path in (chain.store, calm):
+        lines = json.loads(here("study", "table", "--store", path, "--format", "json").stdout)
         shown.append([{key: line[key] for key in line if "seconds" not in key} for line in lines])
     assert shown[0] == shown[1]
     assert [path.name for path in chain.folder.glob("results.db*")] == ["results.db"]
@@ -209,7 +212,7 @@ def check_full(done: subprocess.CompletedProcess[str], store: Path) -> Rows:
 @pytest.mark.usefixtures("small")  # by which all kernels are compiled, and need no disk any more
 def test_a_file_that_may_not_grow(tmp_path: Path, here: Any) -> None:
     (tmp_path / "study.toml").write_text(FILLING)
-    run = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--full-grid")
+    run = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--full-grid", "--workers", 1)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, hard))
     try:
@@ -237,7 +240,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk(small_disk: Path, here: Any) -> None:
     study, store = small_disk / "study.toml", small_disk / "results.db"
     study.write_text(FILLING)
-    done = here("study", "run", study, "--store", store, "--full-grid")
+    done = here("study", "run", study, "--store", store, "--full-grid", "--workers", 1)
     rows = check_full(done, store)
     assert "disk" in done.stderr
     assert len(json.loads(here("study", "export", "--store", store, "--format", "json").stdout)) == len(rows)
@@ -424,7 +427,7 @@ def test_a_closed_standard_error_is_no_error(cli: Any, tmp_path: Path) -> None:
         "runs = 1\npopsizes = [20]\nalgorithms = ['umda']\n"
         "problems = [{ problem = 'prints.py:f', n = 5, target = 5 }]\n"
     )
-    words = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db")
+    words = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--workers", 1)
     done = cli(*words, preexec_fn=lambda: os.close(2))
     assert done.returncode == 0
     assert {row["status"] for row in stored(tmp_path / "results.db").values()} == {"done"}
