@@ -325,15 +325,6 @@ def test_a_bad_store_is_refused_and_not_touched(case: str, mine: Path, here: Any
     assert not (mine / "figures").exists()
 
 
-def test_whoever_writes_to_a_store_keeps_nobody_from_reading(mine: Path, here: Any) -> None:
-    words = [commands(mine)[name] for name in ("status", "table", "export")]
-    free = [here(*how).stdout for how in words]
-    with closing(sqlite3.connect(mine / "results.db", isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        other.execute("UPDATE runs SET seed = seed + 100")
-        assert [here(*how).stdout for how in words] == free
-
-
 @contextlib.contextmanager
 def nobody() -> Iterator[None]:
     """Be a user to whom nothing belongs, where one is the one to whom everything belongs."""

@@ -9,7 +9,6 @@ import os
 import pickle
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,10 +117,3 @@ def test_a_failure_ends_the_processes_and_nobody_elses(how: str, says: str) -> N
     finally:
         bystander.kill()
         bystander.join()
-
-
-def test_an_algorithm_that_cannot_be_sent_is_named(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text("OWN = lambda *, n, seed, limits, initial: None\n")
-    own = RunConfig(objective="onemax:n=5", algorithm=find_algorithm(f"{tmp_path}/own.py:OWN"), seed=0)
-    with pytest.raises(TypeError, match="OWN cannot be sent to another process"):
-        list(run_all([own] * 2, workers=2))
