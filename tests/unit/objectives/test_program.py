@@ -468,7 +468,7 @@ def test_standard_error_is_kept_to_its_end(script: Script, persistent: bool, cap
     with Program(script(talk + COUNT), persistent=persistent) as program:
         assert program(X).tolist() == ONES
         for running in program._idle:
-            assert len(running.said) <= 65_536
+            assert len(running.stderr_end) <= 65_536
     fails(
         Program(script(talk + "sys.exit(2)"), persistent=persistent), "'a line of words 49998 / a line of words 49999'$"
     )
