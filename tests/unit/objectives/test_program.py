@@ -487,17 +487,26 @@ def test_an_interrupt_in_the_middle_of_a_start_leaves_nothing(persistent: bool) 
 
 
 @MODES
-def test_another_thread_may_kill_all_programs(scripts: Scripts, persistent: bool) -> None:
-    thread = threading.Thread(target=lambda: (wait_until(scripts.started), kill_programs()))
+def test_another_thread_may_kill_all_programs(persistent: bool) -> None:
+    over = threading.Event()
+
+    def kill() -> None:
+        while not over.wait(0.01):  # what is just being started is not known yet
+            kill_programs()
+
+    thread = threading.Thread(target=kill)
     thread.start()
-    fails(Program(scripts.sh(FOR_EVER), persistent=persistent), "SIGKILL")
-    thread.join()
+    try:
+        fails(Program(FOR_EVER, persistent=persistent), "SIGKILL")
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_a_signal_handler_may_kill_all_programs(scripts: Scripts) -> None:
     before = signal.signal(signal.SIGUSR1, lambda number, frame: kill_programs())
     try:
-        fails(Program(scripts.sh(f"kill -USR1 {os.getpid()}; {FOR_EVER}")), "SIGKILL")
+        fails(Program(scripts.sh(f"while kill -USR1 {os.getpid()}; do sleep 0.05; done")), "SIGKILL")
     finally:
         signal.signal(signal.SIGUSR1, before)
 
