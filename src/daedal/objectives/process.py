@@ -112,13 +112,13 @@ def arguments(command: str) -> list[str]:
     program = arguments[0]
     if shutil.which(program) is None:
         if os.path.isfile(program) and os.sep not in program:
-            hint = f"it is not in PATH; for the file in this folder say ./{program}"
+            hint = f"it is not in PATH; for the file in this folder write ./{program}"
         elif os.path.isfile(program):
-            hint = f"it may not be executed; say chmod +x {program}, or put its interpreter in front"
+            hint = f"it may not be executed; run chmod +x {program}, or put its interpreter in front"
         elif os.sep in program:
             hint = "there is no such file; a relative path is relative to the current folder"
         else:
-            hint = "it is not in PATH; for a file say where it is, as in ./score"
+            hint = "it is not in PATH; for a file give its path, as in ./score"
         raise ValueError(f"expected a program that can be run, got {program!r} in the command {command!r}: {hint}")
     return arguments
 
@@ -138,7 +138,7 @@ def _start(command: str) -> subprocess.Popen[bytes]:
         passing = error.errno in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
         raise (ObjectiveError if passing else ValueError)(
             f"expected to start the program {command!r}, but: {error.strerror}"
-            + ("" if passing else "; does its first line, as #!/bin/sh, name an interpreter that is there?")
+            + ("" if passing else "; does its first line, such as #!/bin/sh, name an interpreter that is there?")
         ) from error
 
 

@@ -152,6 +152,12 @@ def test_what_counts_as_numbers(printed: str, numbers: list[float]) -> None:
 # Commands
 
 
+@pytest.mark.parametrize("timeout", [0, -1.0, float("nan"), float("inf")])
+def test_a_timeout_is_a_positive_number(timeout: float) -> None:
+    with pytest.raises(ValueError, match=f"timeout={timeout}"):
+        Program("true", timeout=timeout)
+
+
 def test_a_command_is_split_as_in_a_shell_but_has_none(scripts: Scripts) -> None:
     command = scripts.python("import sys\nprint(sys.argv[1:], file=sys.stderr)\nsys.exit(9)")
     fails(Program(command + " --fast 'two words' $HOME *"), re.escape("['--fast', 'two words', '$HOME', '*']"))
@@ -179,12 +185,6 @@ def test_what_cannot_be_run_is_refused_at_once(command: Any, kind: type[Exceptio
     with pytest.raises(kind, match=says) as caught:
         Program(command)
     assert not isinstance(caught.value, ObjectiveError)
-
-
-@pytest.mark.parametrize("timeout", [0, -1.0, float("nan"), float("inf")])
-def test_a_timeout_is_a_positive_number(timeout: float) -> None:
-    with pytest.raises(ValueError, match=f"timeout={timeout}"):
-        Program("true", timeout=timeout)
 
 
 def test_a_relative_path_is_relative_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,10 +326,6 @@ def test_a_program_that_closes_its_output_long_before_it_ends(scripts: Scripts) 
     fails(Program(scripts.sh(f"{body} {FOR_EVER}"), timeout=0.1), "of 5", ProgramTimeout)
 
 
-def test_who_is_left_in_the_background_is_not_waited_for(scripts: Scripts) -> None:
-    assert Program(scripts.sh(f"{FOR_EVER} & cat >/dev/null; echo 1; exit 0"))(X[:1]).tolist() == [1.0]
-
-
 def answers(command: str, rows: int, clock: Callable[[Exchange], float], **how: Any) -> list[float]:
     """Give what a program answers to rows by another clock."""
     running = RunningProgram(command)
@@ -342,8 +338,9 @@ def answers(command: str, rows: int, clock: Callable[[Exchange], float], **how: 
         running.end()
 
 
-def test_what_is_printed_on_behalf_of_a_program_that_ended_counts(scripts: Scripts) -> None:
-    """What is left in the background speaks when the program is gone, and waited for; here in no time."""
+def test_who_is_left_in_the_background_is_not_waited_for_long(scripts: Scripts) -> None:
+    """What is printed on behalf of a program that ended, and was waited for, counts; here in no time."""
+    assert Program(scripts.sh(f"{FOR_EVER} & cat >/dev/null; echo 1; exit 0"))(X[:1]).tolist() == [1.0]
     command = scripts.sh("(while kill -0 $$ 2>/dev/null; do :; done; echo 1) & cat >/dev/null")
     assert answers(command, 1, clock=lambda exchange: 0.0, persistent=False, timeout=None) == [1.0]
 
@@ -401,14 +398,11 @@ def test_one_that_dies_in_the_second_batch_has_failed(scripts: Scripts) -> None:
     program.close()
 
 
-def test_close_ends_the_input_and_waits(scripts: Scripts, tmp_path: Path) -> None:
+def test_close_ends_the_input_waits_and_kills_what_stays(scripts: Scripts) -> None:
     running = RunningProgram(scripts.sh("cat; touch farewell"))
     running.close(grace=60.0)
     running.close()
-    assert (tmp_path / "farewell").exists()
-
-
-def test_close_kills_what_stays(scripts: Scripts) -> None:
+    assert Path("farewell").exists()
     program = Program(scripts.sh(f"trap '' TERM HUP; echo 1; cat >/dev/null; {FOR_EVER}"), persistent=True)
     program.close()  # nothing yet
     for _ in range(2):  # it can be used again
@@ -447,11 +441,8 @@ def test_copies_have_a_process_of_their_own(scripts: Scripts, persistent: bool) 
                 assert other(X).tolist() == ONES
         assert program(X).tolist() == ONES
     assert len(scripts.started()) == (4 if persistent else 5)
-
-
-def test_how_it_reads() -> None:
-    assert repr(Program("sh -c :")) == "Program(command='sh -c :', persistent=False, timeout=None)"
-    assert Program("true") != Program("true", persistent=True)
+    assert program != Program(program.command, persistent=not persistent, timeout=60)
+    assert repr(program) == f"Program(command={program.command!r}, persistent={persistent}, timeout=60)"
 
 
 # Interrupts
@@ -509,18 +500,6 @@ def test_a_signal_handler_may_kill_all_programs(scripts: Scripts) -> None:
         fails(Program(scripts.sh(f"while kill -USR1 {os.getpid()}; do sleep 0.05; done")), "SIGKILL")
     finally:
         signal.signal(signal.SIGUSR1, before)
-
-
-def test_programs_that_wait_are_killed_as_well(scripts: Scripts) -> None:
-    kill_programs()  # none yet
-    command = scripts.python(COUNT)
-    with Program(command, persistent=True) as one, Program(command, persistent=True) as other:
-        one(X)
-        other(X)
-        kill_programs()
-        kill_programs()
-        assert one(X).tolist() == ONES
-    assert len(scripts.started()) == 3
 
 
 FORKS = """\
