@@ -461,7 +461,7 @@ def test_memory_does_not_wait_for_the_garbage_collector(
     """Arrays weigh nothing to it: a hundred runs in a row would hold those of many."""
     monkeypatch.chdir(tmp_path)
 
-    def run(**how: Any) -> None:
+    def run() -> None:
         daedal.maximize("onemax:n=8", algorithm=algorithm, popsize=40, seed=1, max_generations=3, **how)
 
     def held() -> list[str]:
@@ -473,7 +473,7 @@ def test_memory_does_not_wait_for_the_garbage_collector(
     before = held()
     gc.disable()
     try:
-        run(**how)
+        run()
         assert held() == before
     finally:
         gc.enable()
