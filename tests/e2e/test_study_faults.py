@@ -12,13 +12,13 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from process_helpers import wait_until
 from study_helpers import Inline, stored, timeless
 
 from daedal.study.progress import Order
@@ -60,14 +60,6 @@ def members(session: int) -> list[int]:
     return found
 
 
-def wait_for(what: Callable[[], object]) -> None:
-    """Wait for something that has to come; a minute is far away."""
-    deadline = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.01)
-
-
 SLOW = """
 import os, pathlib, time
 
@@ -103,7 +95,7 @@ class Chain:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         process = subprocess.Popen(command, env=self.environment, start_new_session=True, **pipes)
         self.process = process
-        wait_for(lambda: until() or process.poll() is not None)
+        wait_until(lambda: until() or process.poll() is not None)
         assert process.poll() is None, process.communicate()
         return process
 
@@ -123,7 +115,7 @@ class Chain:
         assert self.process.pid in members(self.process.pid)
         # Ctrl-C as a terminal does it: to the workers, too.
         (os.killpg if how is signal.SIGINT else os.kill)(self.process.pid, how)
-        wait_for(lambda: not members(self.process.pid))
+        wait_until(lambda: not members(self.process.pid))
         assert before.items() <= sound(self.store).items()
         return self.process.communicate()
 
@@ -156,7 +148,7 @@ def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(chain: C
     victim = chain.workers()[0]
     os.kill(victim, signal.SIGKILL)
     rows = len(stored(chain.store))
-    wait_for(lambda: len(stored(chain.store)) > rows and victim not in members(process.pid))  # the others go on
+    wait_until(lambda: len(stored(chain.store)) > rows and victim not in members(process.pid))  # the others go on
     assert process.poll() is None
     refused(here(*chain.words), "another process is doing so")  # while it runs, nobody else does, but all may look
     assert json.loads(here("study", "status", "--store", chain.store, "--json").stdout)["left"] > 0
