@@ -19,6 +19,9 @@ Setting: TypeAlias = bool | int | float | str | None
 REQUIRED = inspect.Parameter.empty
 """Default of a parameter that has none."""
 
+_ANYTHING = int | float | bool | str | None
+"""The type of a parameter that says nothing of it; text is then read as the first of these that it can be."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -36,17 +39,25 @@ class Parameter:
         >>> Parameter("hidden", int | None, None).describe()
         'a whole number or none'
         """
+        if self.hint == _ANYTHING:
+            return "anything"
         return " or ".join(_describe(hint) for hint in _alternatives(self.hint))
 
 
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
-    """List what a class or function can be told, in its order."""
-    function = target.__init__ if inspect.isclass(target) else target
-    hints = get_type_hints(function)
+    """List what a class or function can be told, in its order.
+
+    Examples
+    --------
+    >>> def make(n: int, share=0.5): ...
+    >>> [parameter.describe() for parameter in parameters(make).values()]
+    ['a whole number', 'a number']
+    """
+    hints = _hints(target.__init__ if inspect.isclass(target) else target)
     return {
-        name: Parameter(name, hints.get(name, str), parameter.default)
+        name: Parameter(name, hints.get(name, _hint_from(parameter.default)), parameter.default)
         for name, parameter in inspect.signature(target).parameters.items()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        if parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     }
 
 
@@ -124,6 +135,19 @@ def _coerce(owner: str, parameter: Parameter, value: Setting) -> Setting:
         if not isinstance(value, str)
         else f"expected {parameter.name} of {owner} to be {parameter.describe()}, got {parameter.name}={value}"
     )
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Give the annotations; none where they name what only type checkers see, or what is called is no function."""
+    try:
+        return get_type_hints(function)
+    except (NameError, AttributeError, TypeError):
+        return {}
+
+
+def _hint_from(default: Any) -> Any:
+    """Take the type of what is not annotated from its default."""
+    return _ANYTHING if default is REQUIRED or default is None else type(default)
 
 
 def _alternatives(hint: Any) -> list[Any]:
