@@ -139,7 +139,7 @@ class BaseOptimizer(ABC):
         self.limits = Limits() if limits is None else limits
         if initial is not None:
             check_bits(initial, self.n)
-        self.initial = initial
+        self.initial = initial if initial is not None and len(initial) else None
         self.rng = stream(self.seed, Stream.SEARCH)
         self.stop: StopReason | None = None
         self.best: Best | None = None
@@ -175,8 +175,13 @@ class BaseOptimizer(ABC):
         if self.stop is not None:
             raise ValueError(f"the run has ended ({self.stop}); make a new optimizer")
         if self._asked is None:
-            rows = self.propose()
-            self._asked = rows[: self.rows_left(len(rows))]
+            before = self.rng.bit_generator.state
+            try:
+                rows = self.propose()
+                self._asked = rows[: self.rows_left(len(rows))]
+            finally:
+                if self._asked is None:  # Ctrl-C, say: the checkpoint that is written then has to give the same rows
+                    self.rng.bit_generator.state = before
         return self._asked.copy()
 
     def tell(self, fitness: Fitness) -> Generation | None:
@@ -219,6 +224,8 @@ class BaseOptimizer(ABC):
             "stop": None if self.stop is None else self.stop.value,
             "best": None,
         }
+        if self.initial is not None:
+            arrays["initial"] = self.initial
         if not self.reproducible:
             fields["rng"] = rng_state(self.rng)
             if self._asked is not None:
@@ -233,10 +240,12 @@ class BaseOptimizer(ABC):
         """Go on where another optimizer, built alike, stood when it gave its state; heirs extend it."""
         self.generation, self.evaluations = state.whole("generation"), state.whole("evaluations")
         self.stop = StopReason(state.text("stop")) if state.given("stop") else None
-        self._asked = state.bits("asked", self.n) if "asked" in state.arrays else None
+        self.initial = state.bits("initial", self.n) if "initial" in state.arrays else None
         self._told = [state.floats("told")]
+        self._asked = None
         if not self.reproducible:
             restore_rng(self.rng, state.listed("rng"))
+            self._asked = state.bits("asked", self.n) if "asked" in state.arrays else None
         self.best = None
         if state.given("best"):
             best = state.inner("best")
@@ -255,14 +264,11 @@ class BaseOptimizer(ABC):
             )
 
     def _is_possible(self) -> bool:
+        rows = 1 if self._asked is None else len(self._asked)
+        goes_on = 1 <= rows == self.rows_left(rows) if self.stop is None else self._asked is None
         if self.best is None:
-            return self.evaluations == self.generation == 0 and self.stop is None
-        most = self.limits.max_evaluations
-        return (
-            self.best.generation <= self.generation
-            and 0 < self.best.evaluations <= self.evaluations
-            and (self.stop is not None or most is None or self.evaluations < most)
-        )
+            return goes_on and self.evaluations == self.generation == 0 and self.stop is None
+        return goes_on and self.best.generation <= self.generation and 0 < self.best.evaluations <= self.evaluations
 
     def _update_best(self, rows: Bits, fitness: Fitness) -> None:
         i = int(np.argmax(fitness))

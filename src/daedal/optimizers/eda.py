@@ -131,6 +131,7 @@ class EDA(BaseOptimizer):
         """Merge rows into the population and choose the parents; every batch is a generation."""
         self._fitted_before = self._fitted
         self._merge((rows ^ self._mask, fitness))
+        self.initial = None  # they are in the population now
         improved = self.best is not None and self.best.evaluations == self.evaluations
         if self._select() and not improved:
             self.stop = StopReason.CONVERGED
@@ -145,8 +146,6 @@ class EDA(BaseOptimizer):
             "parents_fitness": self._parents[1],
             **{f"model/{name}": array for name, array in self.model.memory(self._fitted_before).items()},
         }
-        if self.generation == 0 and self.initial is not None:
-            arrays["initial"] = self.initial
         return super().state().extend(arrays=arrays, fields={})
 
     def restore(self, state: State) -> None:
@@ -162,12 +161,11 @@ class EDA(BaseOptimizer):
         True
         """
         super().restore(state)
-        arrays = state.arrays
-        self.initial = state.bits("initial", self.n) if "initial" in arrays else None
         self._check_initial()
         self._population = state.bits("population", self.n), state.numbers("population_fitness", like="population")
         self._parents = state.bits("parents", self.n), state.numbers("parents_fitness", like="parents")
-        kept = {name.removeprefix("model/"): array for name, array in arrays.items() if name.startswith("model/")}
+        start = "model/"
+        kept = {name.removeprefix(start): array for name, array in state.arrays.items() if name.startswith(start)}
         self._fitted = self._fitted_before = self.model.remembered(kept, self.n)
         rows, parents = len(self._population[0]), len(self._parents[0])
         if self.generation == 0:
