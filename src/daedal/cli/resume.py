@@ -46,4 +46,4 @@ def resume(
         ).evaluated_by(workers=workers, executor=executor)
         result = config.run(state=state, checkpointer=Checkpointer(checkpoint, every), display=live_table)
     name = problem if problem is not None else state.part("config").text("objective")
-    report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint)
+    report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)

@@ -28,6 +28,7 @@ from daedal.result import Result
 from daedal.rng import check_seed
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.config import RunConfig
+from daedal.settings.plugins import is_file_spec
 from daedal.types import to_text
 
 
@@ -98,7 +99,7 @@ def solve(
         )
         checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every)
         result = config.run(checkpointer=checkpointer, display=live_table)
-    report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint)
+    report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
 
 
 @contextmanager
@@ -118,7 +119,9 @@ def live_table(title: str, goal: float | None) -> LiveTable:
     return LiveTable(title, goal=goal)
 
 
-def report_result(problem: str, result: Result, *, as_json: bool, history: bool, checkpoint: Path | None) -> None:
+def report_result(
+    problem: str, result: Result, *, as_json: bool, history: bool, checkpoint: Path | None, algorithm: str | None
+) -> None:
     """Write a result, and end with the exit code that goes with it."""
     if as_json:
         report = _report(problem, result)
@@ -129,8 +132,10 @@ def report_result(problem: str, result: Result, *, as_json: bool, history: bool,
         show(result, Console(stderr=True, highlight=False))
     if result.stop is StopReason.INTERRUPTED:
         if checkpoint is not None:
-            again = "" if spec_parts(problem)[0] == "problem" else f" {shlex.quote(problem)}"
-            say(f"{'next':<8}daedal resume {shlex.quote(str(checkpoint))}{again}")
+            again = [] if spec_parts(problem)[0] == "problem" else [problem]
+            if algorithm is not None and is_file_spec(algorithm):
+                again += ["--algorithm", algorithm]
+            say(f"{'next':<8}daedal resume {shlex.join([str(checkpoint), *again])}")
         sys.exit(INTERRUPTED)
 
 

@@ -256,8 +256,9 @@ class EDAConfiguration(Configuration):
 
     @property
     def kind(self) -> str:
-        """The model's name."""
-        return type(self.model).__name__
+        """The model's name; that of a model which is not daedal's own cannot be taken for one that is."""
+        model = type(self.model)
+        return model.__name__ if model.__module__.startswith("daedal.models.") else f"own {model.__name__}"
 
     def resolved(self, n: int) -> EDAConfiguration:
         """Choose the population size where it is not given."""

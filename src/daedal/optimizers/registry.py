@@ -112,7 +112,8 @@ def _is_known(name: str) -> bool:
 
 
 def _of_model(model: Model) -> Algorithm:
-    like = [preset for preset in PRESETS if preset.kind == type(model).__name__] or [PRESETS[0]]
+    kind = EDAConfiguration(model=model).kind
+    like = [preset for preset in PRESETS if preset.kind == kind] or [PRESETS[0]]
     rules = like[0].configuration
     assert isinstance(rules, EDAConfiguration)
     return dataclasses.replace(

@@ -84,6 +84,8 @@ def _algorithm(kept: State, given: AnyAlgorithm | None) -> Algorithm:
         if isinstance(value, list | dict) or not str(value).isprintable():
             raise StateError(f"expected the setting {key!r} to be one value, got {value!r}")
     chosen = find_algorithm(given) if given is not None else restored_algorithm(name, kind)
+    if chosen.kind != kind and chosen.digest is not None and kind.startswith(f"{chosen.configuration.kind} "):
+        raise ValueError(f"{chosen.source} has changed since the run began; put back what was in it, or run anew")
     if chosen.kind != kind:
         raise ValueError(
             f"expected the algorithm of the run, {name!r} ({kind}), got {chosen.name!r} ({chosen.kind}); give it as "
