@@ -36,7 +36,8 @@ def resume(
     """Go on with a run from its checkpoint, as if it had never been broken off."""
     state = load_checkpoint(checkpoint)
     size = state.part("config").whole("n")
-    objective = None if problem is None else read_objective(problem, size, persistent=persistent)
+    with redirect_stdout(sys.stderr):
+        objective = None if problem is None else read_objective(problem, size, persistent=persistent)
     with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:
         config = restored_config(
             state,

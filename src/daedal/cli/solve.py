@@ -67,9 +67,10 @@ def solve(
     history: options.History = False,
 ) -> None:
     """Look for the best bits of a problem."""
-    chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
-    objective = read_objective(problem, n, persistent=persistent)
-    with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:  # whatever the objective prints
+    with redirect_stdout(sys.stderr):  # whatever a file prints, or an objective
+        chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
+        objective = read_objective(problem, n, persistent=persistent)
+    with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:
         config = RunConfig(
             objective=objective if dask is None else by_value(objective),
             n=n,

@@ -7,7 +7,7 @@ import os
 
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
-from daedal.objectives.bound import AnyObjective
+from daedal.objectives.bound import AnyObjective, objective_name
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.registry import AnyAlgorithm, find_algorithm, restored_algorithm
 from daedal.problems.registry import canonical_problem, problem_file
@@ -51,7 +51,7 @@ def restored_config(
     except StateError as error:
         raise CheckpointError(f"{path}: {error}") from error
     if _essence(spec) != _essence(config.objective if isinstance(config.objective, str) else None):
-        raise ValueError(f"expected the objective of the run, {name!r}, got {config.objective!r}")
+        raise ValueError(f"expected the objective of the run, {name!r}, got {objective_name(config.objective)!r}")
     return config
 
 
