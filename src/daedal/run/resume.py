@@ -91,8 +91,8 @@ def _algorithm(kept: State, given: AnyAlgorithm | None) -> Algorithm:
             f"expected the algorithm of the run, {name!r} ({kind}), got {chosen.name!r} ({chosen.kind}); give it as "
             "algorithm=... (--algorithm)"
         )
-    now = chosen.settings()
-    changed = {key: value for key, value in settings.items() if key not in now or plain(now[key]) != value}
+    now = {key: repr(plain(value)) for key, value in chosen.settings().items()}
+    changed = {key: value for key, value in settings.items() if now.get(key) != repr(value)}  # True is not 1
     try:
         return chosen.with_settings(changed)  # type: ignore[arg-type]
     except OverflowError as error:  # a whole number of more than 300 digits
