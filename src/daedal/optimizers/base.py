@@ -103,7 +103,10 @@ class Optimizer(Protocol):
         """Give all that the run needs to go on from here, also while rows are asked for."""
 
     def restore(self, state: State) -> None:
-        """Go on where another optimizer, built alike, stood when it gave its state; refuse what is none."""
+        """Go on where another optimizer, built alike, stood when it gave its state; refuse what is none.
+
+        Rows whose fitness was awaited have to be asked for again before they are told.
+        """
 
 
 class BaseOptimizer(ABC):
@@ -129,7 +132,8 @@ class BaseOptimizer(ABC):
     """
 
     reproducible: ClassVar[bool] = False
-    """Whether `propose` gives the same rows again from the state before it, so that neither they nor `rng` are kept."""
+    """Whether `propose` gives the same rows again from the state before it, so that neither they nor `rng` are kept:
+    where all random numbers come from the seed and the generation, or from optimizers that this one is made of."""
 
     def __init__(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
