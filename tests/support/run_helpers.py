@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import numpy as np
 import daedal
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
+from daedal.optimizers import registry as algorithm_registry
 from daedal.optimizers.registry import find_algorithm
+from daedal.problems import registry as problem_registry
 from daedal.run.config import RunConfig
 from daedal.storage.checkpoint_file import read_checkpoint_file, write_checkpoint_file
 
@@ -90,3 +93,16 @@ def rewrite(path: Path, changes: Mapping[str, Mapping[str, Any]]) -> None:
         assert isinstance(inner, dict)
         inner.update(values)
     write_checkpoint_file(path, arrays=arrays, fields=fields)
+
+
+@contextmanager
+def registries_restored() -> Iterator[None]:
+    """Forget what is registered meanwhile."""
+    known = [algorithm_registry._registered, problem_registry._PROBLEMS]
+    before = [dict(names) for names in known]
+    try:
+        yield
+    finally:
+        for now, then in zip(known, before, strict=True):
+            now.clear()
+            now.update(then)  # type: ignore[arg-type]
