@@ -159,7 +159,7 @@ def test_a_study(here: Cli, tmp_path: Path) -> None:
         (name, seed) for name in ("HillClimber", "copies", "umda") for seed in (0, 1)
     )
     alone = daedal.maximize("trap:k=4,n=20", algorithm=OWN_ALGORITHM, seed=1, max_evaluations=300)
-    assert [row["fitness"] for row in rows if (row["algorithm"], row["seed"]) == ("HillClimber", 1)] == [alone.fitness]
+    assert [row["best"] for row in rows if (row["algorithm"], row["seed"]) == ("HillClimber", 1)] == [alone.fitness]
 
 
 # Installed packages
