@@ -210,9 +210,11 @@ class Run:
 
     def _number(self, name: str, value: object) -> float:
         """Give a number of a record as a checkpoint gives it back."""
-        if not isinstance(value, Real):
-            raise TypeError(f"expected {type(self.optimizer).__name__} to tell numbers by name, got {name}={value!r}")
-        return int(value) if isinstance(value, Integral) else float(value)
+        if isinstance(value, Integral | np.bool_):
+            return int(value)
+        if isinstance(value, Real):
+            return float(value)
+        raise TypeError(f"expected {type(self.optimizer).__name__} to tell numbers by name, got {name}={value!r}")
 
     def _report(self, record: Generation, display: Display | None) -> None:
         if display is not None:

@@ -421,3 +421,43 @@ def test_a_run_has_its_time_once_and_not_after_each_break(path: Path) -> None:
     rest = Rows()
     assert told(daedal.resume(path, rest)) == told(result)
     assert rest.calls == []
+
+
+# What no optimizer may give
+
+
+class Careless(daedal.BaseOptimizer):
+    """Asks for some rows, and tells something of them."""
+
+    rows: ClassVar[Any] = np.ones((2, 10), np.uint8)
+    info: ClassVar[dict[str, Any]] = {"whole": np.int64(3), "share": np.float32(0.5), "yes": np.True_}
+
+    def propose(self) -> Bits:
+        return type(self).rows[:]
+
+    def learn(self, rows: Bits, fitness: Any) -> dict[str, Any]:
+        return type(self).info
+
+
+def test_numbers_of_any_kind_are_records_as_a_checkpoint_gives_them_back() -> None:
+    record = daedal.maximize(batch, 10, algorithm=Careless, max_generations=0).history[0]
+    assert repr(record.info) == "{'whole': 3, 'share': 0.5, 'yes': 1}"
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "says"),
+    [
+        ("rows", np.empty((0, 10), np.uint8), "none"),
+        ("rows", np.ones((2, 9), np.uint8), r"\(2, 9\)"),
+        ("rows", np.ones(10, np.uint8), r"\(10,\)"),
+        ("rows", np.ones((2, 10), np.int64), "int64"),
+        ("rows", np.full((2, 10), 2, np.uint8), "a 2"),
+        ("rows", [[1] * 10], "list"),
+        ("info", {"error": "large"}, "error='large'"),
+        ("info", {"error": None}, "error=None"),
+    ],
+)
+def test_who_wrote_an_optimizer_learns_what_is_wrong_with_it(name: str, wrong: Any, says: str) -> None:
+    own = type("Own", (Careless,), {name: wrong})
+    with pytest.raises((ValueError, TypeError), match=rf"Own.*{says}"):
+        daedal.maximize(batch, 10, algorithm=own, max_generations=3)
