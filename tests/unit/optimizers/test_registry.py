@@ -15,7 +15,7 @@ from run_helpers import OWN_ALGORITHM, OWN_MODEL, registries_restored
 import daedal
 from daedal.limits import Limits
 from daedal.models import DAE, PBIL, UMDA
-from daedal.optimizers.configuration import Algorithm, Builder, Configuration
+from daedal.optimizers.configuration import Algorithm, Configuration
 from daedal.optimizers.eda import EDAConfiguration
 from daedal.optimizers.registry import algorithms, find_algorithm, register_algorithm, restored_algorithm
 
@@ -72,12 +72,7 @@ def test_a_model_gets_the_rules_and_limits_of_its_kind_or_else_those_of_dae() ->
     assert find_algorithm(PBIL(best=2)).limits == find_algorithm("pbil").limits
     assert find_algorithm(OWN_MODEL).limits == find_algorithm("dae").limits
     assert find_algorithm(DAE(hidden=3)).configuration == EDAConfiguration(model=DAE(hidden=3))
-
-
-def test_the_list_of_algorithms_is_a_copy() -> None:
     assert algorithms()["mine"] is MINE
-    algorithms().clear()
-    assert "dae" in algorithms()
 
 
 # What does not
@@ -203,11 +198,6 @@ def test_bad_settings_are_refused(name: str, settings: dict[str, Any], says: str
             optimise("onemax:n=8", algorithm=name, **settings)
 
 
-def test_a_configuration_knows_the_selections() -> None:
-    with pytest.raises(ValueError, match="selection=best"):
-        EDAConfiguration(model=UMDA(), selection="best")  # type: ignore[arg-type]
-
-
 def test_limits_of_the_user_come_before_those_of_the_algorithm() -> None:
     assert find_algorithm("dae").with_limits(Limits()) == Limits(max_generations=150, patience=50)
     given = Limits(max_evaluations=9, max_generations=0, patience=3, target=1.0)
@@ -230,16 +220,7 @@ def test_a_file_names_what_is_registered_or_a_model_of_daedals() -> None:
     assert restored_algorithm("mine", "UMDA") is MINE
     nameless = restored_algorithm("whatever", "PBIL")
     assert (nameless.name, nameless.configuration) == ("whatever", EDAConfiguration(model=PBIL()))
-    for name, kind in ((OWN_ALGORITHM, "HillClimber"), (OWN_MODEL, "own Copies"), ("UMDA", "own UMDA"), ("x", "build")):
+    for own in (OWN_ALGORITHM, OWN_MODEL, build, type("UMDA", (UMDA,), {})()):  # a class may have borrowed its name
         with pytest.raises(ValueError, match="--algorithm"):
-            restored_algorithm(name, kind)
-
-
-def test_kinds_tell_apart_what_is_not_the_same() -> None:
-    mine = type("UMDA", (UMDA,), {})()
-    kinds = [
-        find_algorithm(one).kind for one in ("umda", mine, build, OWN_ALGORITHM, OWN_MODEL, Builder(function=build))
-    ]
-    assert kinds[:3] == ["UMDA", "own UMDA", "build"]
-    assert [kind.rpartition(" ")[0] for kind in kinds[3:5]] == ["HillClimber", "own Copies"]  # a digest is behind them
-    assert kinds[5] == "build"
+            restored_algorithm(find_algorithm(own).name, find_algorithm(own).kind)
+    assert find_algorithm(OWN_ALGORITHM).kind.startswith("HillClimber ")  # and a digest of its file
