@@ -335,3 +335,16 @@ def test_the_contract_has_teeth(method: str, broken: Any, check: Check, tmp_path
     optimizer = type("Broken", (RandomSearch,), {method: broken})
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         check(find_algorithm(optimizer), tmp_path)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Forgetful(PBIL):
+    """A model that lives on, and does not say so."""
+
+    def memory(self, fitted: Any) -> dict[str, Any]:
+        return {}
+
+
+def test_the_contract_sees_a_model_without_memory(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        goes_on_from_its_state_at_any_moment(find_algorithm(Forgetful()).with_settings({"popsize": 30}), tmp_path)

@@ -1,10 +1,12 @@
-"""A run that goes on from its checkpoint ends as one that was never broken off: every algorithm, every way to run."""
+"""A run that goes on from its checkpoint ends as one that was never broken off, whichever way it is run.
+
+For every algorithm test_optimizers.py proves it of states, and e2e/test_resume.py of runs that are killed.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,21 +14,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from run_helpers import OWN_ALGORITHM, OWN_MODEL, at, told
+from run_helpers import OWN_ALGORITHM, at, told
 
 import daedal
-from daedal.limits import Limits, StopReason
+from daedal.limits import Limits
 from daedal.models import PBIL, UMDA
-from daedal.models.base import Fitted, Model
-from daedal.models.univariate import Marginals
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.eda import EDAConfiguration
-from daedal.optimizers.replacement import REPLACEMENTS
-from daedal.optimizers.selection import SELECTIONS
 from daedal.problems import Trap
 from daedal.run.checkpoint import load_checkpoint
-from daedal.types import Bits
 
 SMALL: dict[str, Any] = {"seed": 5, "popsize": 24, "max_generations": 6}
 TRAP = "trap:k=4,n=12"
@@ -37,63 +33,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run.ckpt"
 
 
-# Every algorithm
-
-
-def check_chain(path: Path, algorithm: Any) -> None:
-    """Break a run off after every one of its generations."""
-    run = {"algorithm": algorithm, **SMALL}
-    if algorithm == OWN_ALGORITHM:
-        del run["popsize"]
-    expected = daedal.maximize(TRAP, target=99, **run)
-    assert expected.generations >= 3
-    result = daedal.maximize(TRAP, target=99, checkpoint=path, callback=at(0), **run)
-    for generation in range(1, expected.generations + 1):
-        assert (result.generations, result.stop) == (generation - 1, StopReason.CALLBACK)
-        assert told(result)["history"] == told(expected)["history"][:generation]
-        result = daedal.resume(path, algorithm=algorithm, callback=at(generation))
-    assert told(result) == told(expected)
-    assert told(daedal.resume(path, algorithm=algorithm)) == told(expected)
-
-
-@pytest.mark.parametrize("name", [*sorted(daedal.algorithms()), OWN_ALGORITHM, OWN_MODEL], ids=lambda name: name[-11:])
-def test_broken_off_after_every_generation(name: str, path: Path) -> None:
-    check_chain(path, name)
-
-
 @dataclass(frozen=True, kw_only=True)
-class Slow(Model):
-    """A model with a memory: the mean of all parents it has seen."""
-
-    forgets: bool = False
-
-    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Marginals:
-        mean = x.mean(axis=0)
-        before = previous.probabilities if isinstance(previous, Marginals) else mean
-        return Marginals(probabilities=0.5 * (mean + before), info={"ones": float(mean.sum())})
-
-    def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
-        return {"p": fitted.probabilities} if isinstance(fitted, Marginals) and not self.forgets else {}
-
-    def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> Marginals | None:
-        return Marginals(probabilities=arrays["p"]) if "p" in arrays else None
-
-
-def test_the_contract_has_teeth(path: Path) -> None:
-    check_chain(path, Slow())
-    with pytest.raises(AssertionError):
-        check_chain(path, Slow(forgets=True))
-
-
-@pytest.mark.parametrize("replacement", sorted(REPLACEMENTS))
-@pytest.mark.parametrize("selection", sorted(SELECTIONS))
-def test_with_every_selection_and_replacement(selection: str, replacement: str, path: Path) -> None:
-    run = {**SMALL, "algorithm": "umda", "selection": selection, "replacement": replacement}
-    expected = daedal.maximize(TRAP, **run)
-    daedal.maximize(TRAP, checkpoint=path, callback=at(expected.generations // 2), **run)
-    result = daedal.resume(path)
-    assert told(result) == told(expected)
-    assert (result.settings["selection"], result.settings["replacement"]) == (selection, replacement)
+class Own(UMDA):
+    """A model that is not daedal's."""
 
 
 # Every way to run
@@ -149,7 +91,8 @@ WAYS: dict[str, tuple[Any, dict[str, Any]]] = {
     "large numbers": (lambda x: 1e300 * weights(x), {"n": 12}),
     "no deduplication": (weights, {"n": 12, "deduplicate": False}),
     "a large seed": (weights, {"n": 12, "seed": 2**100 + 1}),
-    "a setting": (weights, {"n": 12, "algorithm": "pbil", "learning_rate": 1, "best": 3}),
+    "settings": (weights, {"n": 12, "algorithm": "pbil", "learning_rate": 1, "best": 3, "selection": "truncation"}),
+    "niching": (weights, {"n": 12, "replacement": "rtr"}),
     "NumPy's numbers": (weights, {"n": np.int64(12), "popsize": np.int32(24), "seed": np.uint8(5)}),
     "NumPy's limits": (
         weights,
@@ -246,9 +189,9 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = [
     ({}, {"callback": 5}, ("callback=5",)),
     ({}, {"executor": 5}, ("executor=5",)),
     ({}, {"executor": ThreadPoolExecutor(1), "workers": 2}, ("workers", "executor")),
-    ({"algorithm": Slow()}, {}, ("'Slow'", "--algorithm")),
-    ({"algorithm": Algorithm(name="umda", configuration=EDAConfiguration(model=Slow()))}, {}, ("'umda'", "own Slow")),
-    ({"algorithm": type("UMDA", (Slow,), {})()}, {}, ("'UMDA'", "--algorithm")),  # it has borrowed the name of a class
+    ({"algorithm": Own()}, {}, ("'Own'", "--algorithm")),
+    ({"algorithm": Algorithm(name="umda", configuration=EDAConfiguration(model=Own()))}, {}, ("'umda'", "own Own")),
+    ({"algorithm": type("UMDA", (UMDA,), {})()}, {}, ("'UMDA'", "--algorithm")),  # it has borrowed the name of a class
 ]
 
 
@@ -272,7 +215,7 @@ def test_what_is_not_the_run_again_is_refused(
         UMDA(),
         EDAConfiguration(model=UMDA(), selection="truncation"),
         Algorithm(
-            name="mine", configuration=EDAConfiguration(model=Slow(), replacement="rtr"), limits=Limits(patience=3)
+            name="mine", configuration=EDAConfiguration(model=Own(), replacement="rtr"), limits=Limits(patience=3)
         ),
     ],
     ids=lambda algorithm: str(algorithm)[:20],

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import daedal
 from daedal.kernels.replacement import distance, restricted_tournament
 from daedal.limits import Limits
 from daedal.models import UMDA, BayesNet
@@ -150,17 +149,6 @@ def test_the_population_keeps_its_size_and_its_best(popsize: int) -> None:
         assert eda.best is not None
         assert eda.best.fitness == fitness.max() >= best
         best = fitness.max()
-
-
-@pytest.mark.parametrize("algorithm", sorted(daedal.algorithms()))
-def test_every_algorithm_runs_with_rtr(algorithm: str) -> None:
-    def means(replacement: str) -> list[float]:
-        how = {"popsize": 100, "seed": 1, "max_generations": 6, "target": 99, "replacement": replacement}
-        result = daedal.maximize("onemax:n=12", algorithm=algorithm, **how)  # type: ignore[arg-type]
-        assert result.settings["replacement"] == replacement
-        return [record.mean for record in result.history]
-
-    assert means("rtr") != means("parents")
 
 
 def test_niching_keeps_both_optima_of_hiff() -> None:

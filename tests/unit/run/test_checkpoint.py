@@ -17,19 +17,11 @@ from daedal.run.checkpoint import Checkpointer, history_state, load_checkpoint, 
 from daedal.storage.atomic import previous_path
 from daedal.types import State
 
+TIMES = [("60s", 60.0, None), ("0.05s", 0.05, None), ("2m", 120.0, None), (" 1.5 h ", 5400.0, None)]
+COUNTS = [(5, None, 5), ("5", None, 5), (np.int64(3), None, 3)]
 
-@pytest.mark.parametrize(
-    ("every", "seconds", "generations"),
-    [
-        ("60s", 60.0, None),
-        ("0.05s", 0.05, None),
-        ("2m", 120.0, None),
-        (" 1.5 h ", 5400.0, None),
-        (5, None, 5),
-        ("5", None, 5),
-        (np.int64(3), None, 3),
-    ],
-)
+
+@pytest.mark.parametrize(("every", "seconds", "generations"), [*TIMES, *COUNTS])
 def test_every_is_a_time_or_a_number_of_generations(
     tmp_path: Path, every: Any, seconds: float | None, generations: int | None
 ) -> None:

@@ -28,6 +28,7 @@ from daedal.storage.atomic import previous_path
 from daedal.storage.checkpoint_file import write_checkpoint_file
 from daedal.types import Bits, State
 
+Whole = tuple[daedal.Result, int]
 RUN: dict[str, Any] = {"n": 10, "algorithm": "umda", "popsize": 20, "seed": 3, "max_generations": 5}
 
 
@@ -58,7 +59,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole() -> tuple[daedal.Result, int]:
+def whole() -> Whole:
     """The run that is never broken off, and how many rows it evaluates."""
     rows = Rows()
     result = daedal.maximize(rows, vectorized=False, **RUN)
@@ -72,7 +73,7 @@ def whole() -> tuple[daedal.Result, int]:
 
 @pytest.mark.parametrize(("every", "generations"), [(1, [1, 2, 3, 4, 5, 6]), (3, [1, 4]), ("2", [1, 3, 5]), (100, [1])])
 def test_after_so_many_generations_and_at_the_end(
-    path: Path, every: int | str, generations: list[int], whole: tuple[daedal.Result, int]
+    path: Path, every: int | str, generations: list[int], whole: Whole
 ) -> None:
     disk = Disk()
     result = config(batch, **RUN).run(checkpointer=Checkpointer(path, every, write=disk.write))
@@ -82,23 +83,8 @@ def test_after_so_many_generations_and_at_the_end(
     assert told(daedal.resume(path, batch)) == told(result)
 
 
-def test_after_so_much_time(path: Path) -> None:
-    """Ten seconds, where a generation takes four; the end is kept in any case."""
-    disk, now = Disk(), 0.0
-
-    def slow(record: daedal.Generation) -> None:
-        nonlocal now
-        now += 4.0
-
-    checkpointer = Checkpointer(path, "10s", clock=lambda: now, write=disk.write)
-    config(batch, **RUN).run(checkpointer=checkpointer, callback=slow)
-    assert [written for written in disk.written if written[1] == 0] == [(3, 0), (6, 0), (6, 0)]
-
-
 @pytest.mark.parametrize("objective", [Rows(pauses=25), batch], ids=["row by row", "a batch"])
-def test_in_the_middle_of_a_generation_when_it_is_time(
-    path: Path, objective: Any, whole: tuple[daedal.Result, int]
-) -> None:
+def test_when_it_is_time_also_in_the_middle_of_a_generation(path: Path, objective: Any, whole: Whole) -> None:
     """And each file goes on as the run itself did; where all rows of a batch have come, without a call for none."""
     disk, by_row = Disk(), isinstance(objective, Rows)
     always = Checkpointer(path, "1s", clock=itertools.count().__next__, write=disk.write)
@@ -135,7 +121,7 @@ def broken(path: Path, rows: Rows, **how: Any) -> daedal.Result | None:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 @pytest.mark.parametrize("call", [2, 3, 11, 20, 21, 25, 40, 55])  # 20 are the first batch; later ones are smaller
 def test_what_was_evaluated_is_not_evaluated_again(
-    path: Path, call: int, error: type[BaseException], whole: tuple[daedal.Result, int]
+    path: Path, call: int, error: type[BaseException], whole: Whole
 ) -> None:
     """Some of it noted down a while ago, some just now."""
     rows = Rows(call, error, pauses=7 if call == 11 else None)
@@ -151,7 +137,7 @@ def test_what_was_evaluated_is_not_evaluated_again(
     assert len(rest.calls) + len(rows.calls) == whole[1]
 
 
-def test_broken_off_again_and_again(path: Path, whole: tuple[daedal.Result, int]) -> None:
+def test_broken_off_again_and_again(path: Path, whole: Whole) -> None:
     """Every few rows, also twice in one batch: nothing is lost, nothing done twice."""
     rows = Rows(4)
     result = broken(path, rows)
@@ -244,10 +230,11 @@ def test_rows_that_fail_are_counted_once(path: Path, call: int, policy: str) -> 
     assert {text for text in rows.calls if "1" in text[:2]}.isdisjoint(rest.calls)
 
 
-def test_a_batch_that_fails_keeps_the_rows_before_the_one_to_blame(
-    path: Path, whole: tuple[daedal.Result, int]
-) -> None:
+def test_a_batch_that_fails_keeps_the_rows_before_the_one_to_blame(path: Path, whole: Whole) -> None:
     """A function of a batch: which row it was is found out row by row, and what came on the way is kept."""
+    with pytest.raises(ObjectiveError, match="None"):
+        daedal.maximize(lambda x: None, checkpoint=path, **RUN)
+    assert told(daedal.resume(path, batch)) == told(whole[0])  # even that may be mended
     blame: Any = daedal.maximize(batch, callback=at(0), **RUN).x  # some row of the first batch
     sizes: list[int] = []
 
@@ -266,24 +253,7 @@ def test_a_batch_that_fails_keeps_the_rows_before_the_one_to_blame(
     assert sum(sizes) == whole[1]
 
 
-def test_an_objective_that_is_wrong_altogether_may_be_mended(path: Path, whole: tuple[daedal.Result, int]) -> None:
-    with pytest.raises(ObjectiveError, match="None"):
-        daedal.maximize(lambda x: None, checkpoint=path, **RUN)
-    assert told(daedal.resume(path, batch)) == told(whole[0])
-
-
 # Broken off elsewhere
-
-
-@pytest.mark.parametrize("generation", [0, 3])
-def test_ctrl_c_in_the_callback(path: Path, generation: int, whole: tuple[daedal.Result, int]) -> None:
-    def callback(record: daedal.Generation) -> None:
-        if record.generation == generation:
-            raise KeyboardInterrupt
-
-    result = daedal.maximize(batch, checkpoint=path, callback=callback, **RUN)
-    assert (result.stop, result.generations) == (StopReason.INTERRUPTED, generation)
-    assert told(daedal.resume(path, batch)) == told(whole[0])
 
 
 class PressedRun(Run):
@@ -291,7 +261,7 @@ class PressedRun(Run):
 
     def __init__(self, moment: str = "", checkpointer: Checkpointer | None = None) -> None:
         def press(now: str) -> None:
-            if now == moment and self.evaluator.batches == (3 if moment == "told" else 2):
+            if now == moment and self.evaluator.batches == (2 if moment == "answered" else 3):
                 signal.raise_signal(signal.SIGINT)
 
         class PressedEDA(EDA):
@@ -308,13 +278,18 @@ class PressedRun(Run):
         limits, nothing = Limits(max_generations=5), State(arrays={}, fields={})
         eda = PressedEDA(n=10, model=UMDA(), popsize=20, seed=3, limits=limits)
         evaluator = PressedEvaluator(Caller(batch), n=10)
-        super().__init__(eda, evaluator, limits=limits, config=nothing, checkpointer=checkpointer)
+        super().__init__(
+            eda,
+            evaluator,
+            limits=limits,
+            config=nothing,
+            checkpointer=checkpointer,
+            callback=lambda record: press("recorded"),
+        )
 
 
-@pytest.mark.parametrize("moment", ["answered", "told"])
-def test_ctrl_c_between_the_answers_and_the_record_waits(
-    path: Path, moment: str, whole: tuple[daedal.Result, int]
-) -> None:
+@pytest.mark.parametrize("moment", ["answered", "told", "recorded"])
+def test_ctrl_c_between_the_answers_and_the_record_waits(path: Path, moment: str, whole: Whole) -> None:
     """Counts, population and records belong together: no checkpoint has the one without the others."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # this process may have been told to ignore it
     half = PressedRun(moment, Checkpointer(path, 100)).go()
@@ -327,7 +302,7 @@ def test_ctrl_c_between_the_answers_and_the_record_waits(
 
 
 @pytest.mark.parametrize("write", [1, 4])
-def test_ctrl_c_while_a_checkpoint_is_written(path: Path, write: int, whole: tuple[daedal.Result, int]) -> None:
+def test_ctrl_c_while_a_checkpoint_is_written(path: Path, write: int, whole: Whole) -> None:
     """The first one ends the run with the best so far; one more while that is written ends it at once."""
     once, twice = Disk(pressed=range(write, write + 1)), Disk(pressed=range(write, write + 2))
     result = config(batch, **RUN).run(checkpointer=Checkpointer(path, 1, write=once.write))
