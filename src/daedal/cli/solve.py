@@ -36,7 +36,7 @@ def solve(
     problem: options.Problem,
     algorithm: options.Algorithm = "dae",
     popsize: options.Popsize = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn where not given.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn if not given.")] = None,
     n: options.Variables = None,
     max_evaluations: options.MaxEvaluations = None,
     max_generations: options.MaxGenerations = None,
@@ -47,7 +47,7 @@ def solve(
     by_row: options.ByRow = False,
     shuffle: options.Shuffle = True,
     initial: Annotated[
-        Path | None, typer.Option(help="Rows to begin with: lines of 0/1, each with its value behind it or not.")
+        Path | None, typer.Option(help="Rows to begin with: lines of 0/1, each followed by its value, or none of them.")
     ] = None,
     workers: options.Workers = None,
     dask: options.Dask = None,
@@ -105,7 +105,7 @@ def solve(
 
 @contextmanager
 def dask_or_none(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
-    """Connect to Dask, where that is asked for."""
+    """Connect to Dask, if that is asked for."""
     if dask is None:
         yield None
         return

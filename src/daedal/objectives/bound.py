@@ -59,7 +59,7 @@ class BoundObjective:
         return x.copy() if self.order is None else np.take(x, np.argsort(self.order), axis=-1)
 
     def caller(self, sign: int) -> Caller:
-        """Give who calls it; sign is -1 where smaller values are better."""
+        """Make what calls it; sign is -1 if smaller values are better."""
         return Caller(self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype)
 
     @cached_property

@@ -93,7 +93,7 @@ def loaded(spec: str, expected: str | None = None) -> Objective:
         raise ValueError(f"{path} has changed since the study was read; run the study again")
     function = load(spec)
     if not callable(function):
-        raise ValueError(f"expected a function {name!r} in {path}, but it is not a function")
+        raise ValueError(f"{name!r} in {path} is not a function")
     objective: Objective = function
     return objective
 
@@ -120,7 +120,7 @@ def located(spec: str, folder: Path | None) -> str:
 
 
 def without_folder(spec: str) -> str:
-    """Leave out where a file lies; a command stays as it is.
+    """Leave out the folder of a file; a command stays as it is.
 
     Examples
     --------

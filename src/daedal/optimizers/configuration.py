@@ -23,7 +23,7 @@ _CONTRACT = ("n", "stop", "best", "evaluations", "prepare", "ask", "tell", "stat
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration(ABC):
-    """What an optimizer is built from: a frozen dataclass, whose fields are what can be set.
+    """What an optimizer is built from: a frozen dataclass, whose fields are the settings.
 
     A field that is itself a dataclass, such as a model, stands for its own fields.
     """
@@ -48,7 +48,7 @@ class Configuration(ABC):
 
     @property
     def kind(self) -> str:
-        """What it is, beside its settings."""
+        """What kind of algorithm this is, apart from its settings."""
         return type(self).__name__
 
     def resolved(self, n: int) -> Configuration:
@@ -86,14 +86,14 @@ class Configuration(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Builder(Configuration):
-    """A function or a class of somebody's own that makes an optimizer from n, seed, limits and initial.
+    """A user's function or class that makes an optimizer from n, seed, limits and initial.
 
     Parameters
     ----------
     function
-        Called with these four by keyword; its other parameters are what can be set.
+        Called with these four by keyword; its other parameters are the settings.
     values
-        Those that are set.
+        Settings that were changed.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class Algorithm:
     limits
         What ends a run where the user says nothing about it.
     source
-        "path/to/file.py:NAME" where it comes from a file of the user's, with the file's digest in `digest`.
+        "path/to/file.py:NAME" if it comes from a user's file, whose digest is in `digest`.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class Algorithm:
 
     @property
     def kind(self) -> str:
-        """What it is, beside its settings: also by the content of the file that it comes from."""
+        """What kind of algorithm this is, apart from its settings; what is in the file that it comes from counts."""
         return self.configuration.kind if self.digest is None else f"{self.configuration.kind} {self.digest}"
 
     def parameters(self) -> dict[str, Parameter]:

@@ -138,7 +138,7 @@ class EDA(BaseOptimizer):
         return {} if self._fitted is None else self._fitted.info
 
     def state(self) -> State:
-        """Give what the run needs to go on from the generation told last, also while rows are asked for."""
+        """Give what is needed to go on from the generation told last, also while rows wait for their fitness."""
         arrays: dict[str, NDArray[Any]] = {
             "population": self._population[0],
             "population_fitness": self._population[1],
@@ -213,7 +213,7 @@ class EDA(BaseOptimizer):
         self._population = REPLACEMENTS[self.replacement](self._population, self._parents, told, rng)
 
     def _select(self) -> bool:
-        """Choose the parents (Algorithm 1, line 3), best first; whether they are all the same solution."""
+        """Choose the parents (Algorithm 1, line 3), best first; tell whether they are all the same solution."""
         population, fitness = self._population
         chosen = SELECTIONS[self.selection](fitness, stream(self.seed, Stream.SELECT, self.generation))
         if len(chosen) == 0:  # a population of one, where the evaluations ran out

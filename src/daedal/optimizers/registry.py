@@ -1,4 +1,4 @@
-"""Algorithms by name: daedal's own, those of installed packages, and those in files of the user's."""
+"""Algorithms by name: daedal's own, those of installed packages, and those in a user's files."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def find_algorithm(given: AnyAlgorithm) -> Algorithm:
 
 
 def restored_algorithm(name: str, kind: str) -> Algorithm:
-    """Give the algorithm that a file names: never by a path, which would run code; by its model where it has no name.
+    """Give the algorithm that a checkpoint names: never by a path, since that would run code; or else by its model.
 
     Examples
     --------

@@ -26,7 +26,7 @@ Callback: TypeAlias = Callable[[Generation], object]
 
 
 class Display(Protocol):
-    """Who shows a run as it goes."""
+    """Shows a run as it goes."""
 
     def update(self, record: Generation) -> None:
         """Show one more generation."""
@@ -50,19 +50,19 @@ class Run:
     Parameters
     ----------
     optimizer, evaluator
-        Who asks, and who answers.
+        What asks, and what answers.
     sign
         1 where larger is better, -1 where smaller is: records have the objective's own sign.
     limits
-        Of which the time is watched here; the optimizer sees to the others.
+        Only the time is watched here; the optimizer sees to the others.
     config
-        What a checkpoint has to say beside, so that the run can be made again.
+        What else a checkpoint has to hold, so that the run can be made again.
     to_objective
         Puts a row into the order of the objective's own variables.
     checkpointer
-        Who writes checkpoints.
+        Writes checkpoints.
     callback
-        Who is told of every generation.
+        Called after every generation.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The description of a run again, from what its checkpoint says of it: numbers and names, and no code."""
+"""Makes the description of a run again from its checkpoint, which holds numbers and names, and no code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from daedal.storage.checkpoint_file import CheckpointError
 from daedal.types import State, StateError
 
 _MOST_WORKERS = 256
-"""More than this a checkpoint cannot ask for: the number comes from a file."""
+"""The most that a checkpoint can ask for: the number comes from a file."""
 
 
 def restored_config(
@@ -32,7 +32,7 @@ def restored_config(
     path
         Where it is, for messages.
     objective, algorithm
-        Given again where they are not daedal's own.
+        The same ones again, if they are not daedal's own.
     """
     try:
         kept = state.part("config")

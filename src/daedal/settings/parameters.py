@@ -1,4 +1,4 @@
-"""Settings by name: what a class can be told, and how text becomes a value."""
+"""Settings by name: the parameters of classes and functions, and how text becomes a value."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Parameter:
 
 
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
-    """List what a class or function can be told, in its order.
+    """List the parameters of a class or function, in their order.
 
     Examples
     --------

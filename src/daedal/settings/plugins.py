@@ -39,7 +39,7 @@ def load(spec: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
-        raise ValueError(f"expected {name!r} in {path}, but it is not there") from None
+        raise ValueError(f"there is no {name!r} in {path}") from None
 
 
 def load_file(path: str) -> ModuleType:
