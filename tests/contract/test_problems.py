@@ -26,7 +26,10 @@ def rows(n: int, count: int = 300, seed: int = 0) -> Bits:
 # The contract
 
 
-def its_name_makes_it(spec: str) -> None:
+def its_name_makes_it_and_it_introduces_itself(spec: str) -> None:
+    kind = problem_kinds()[spec.partition(":")[0]]
+    assert kind.summary
+    assert kind.example.startswith(kind.name)
     problem, again = find_problem(spec), find_problem(spec)
     assert isinstance(problem, Problem)
     assert isinstance(problem.n, int)
@@ -89,7 +92,7 @@ def other_rows_are_refused(spec: str) -> None:
         [[0] * n],
     ]
     for x in wrong:
-        with pytest.raises(ValueError, match=rf"expected a uint8 array of shape \(rows, {n}\), got "):
+        with pytest.raises(ValueError, match=rf"uint8 .*\(rows, {n}\), got "):
             problem.evaluate(x)  # type: ignore[arg-type]
 
 
@@ -111,7 +114,7 @@ def a_run_reports_in_its_own_order(spec: str) -> None:
 
 
 CHECKS: list[Callable[[str], None]] = [
-    its_name_makes_it,
+    its_name_makes_it_and_it_introduces_itself,
     fitness_is_one_number_a_row,
     rows_do_not_look_at_each_other,
     evaluating_leaves_its_input_alone,
@@ -126,14 +129,6 @@ CHECKS: list[Callable[[str], None]] = [
 @pytest.mark.parametrize("name", sorted(problem_cases()))
 def test_every_problem(name: str, check: Callable[[str], None]) -> None:
     check(problem_cases()[name])
-
-
-@pytest.mark.parametrize("name", sorted(problem_kinds()))
-def test_every_problem_introduces_itself(name: str) -> None:
-    kind = problem_kinds()[name]
-    assert kind.name == name
-    assert kind.summary
-    assert kind.example.startswith(name)
 
 
 # The suite itself

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from rich.console import Console
@@ -28,15 +28,25 @@ class LiveTable:
         The fitness to reach, where there is one.
     console
         Where to write; None: standard error.
+    clock
+        Seconds that pass.
     """
 
-    def __init__(self, title: str, *, goal: float | None = None, console: Console | None = None) -> None:
+    def __init__(
+        self,
+        title: str,
+        *,
+        goal: float | None = None,
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.title = title
         self.goal = goal
         self.console = Console(stderr=True) if console is None else console
         self._rows: deque[dict[str, str]] = deque(maxlen=_SHOWN)
         self._live = Live(console=self.console, auto_refresh=False, vertical_overflow="crop")
-        self._started = time.monotonic()
+        self.clock = clock
+        self._started = clock()
         self._last_line = self._started
 
     def __enter__(self) -> LiveTable:
@@ -49,7 +59,7 @@ class LiveTable:
 
     def update(self, record: Generation) -> None:
         """Show one more generation."""
-        now = time.monotonic()
+        now = self.clock()
         if not self._rows:
             self._begin()
         self._rows.append(self.cells(record, now - self._started))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import groupby
 from types import TracebackType
@@ -13,12 +15,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from daedal.cli.stderr_capture import overheard
+from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.study_tables import rich_table
-from daedal.evaluation.words import counted
 from daedal.study.analysis import Row, analyse
 from daedal.study.plan import Unsettled
 from daedal.study.runner import Progress
+from daedal.study.wording import counted
 
 _SECONDS_BETWEEN_TABLES = 1.0
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
@@ -32,31 +34,34 @@ class StudyDisplay:
     Parameters
     ----------
     console
-        Where to write; None: standard error.
+        Where to write; None: standard error, with what others write there above the display.
+    clock
+        Seconds that pass.
     """
 
-    def __init__(self, *, console: Console | None = None) -> None:
-        self._around = ExitStack()
+    def __init__(self, *, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.console = Console(stderr=True, highlight=False) if console is None else console
+        self.clock = clock
+        self._shares_terminal = console is None
         self._moves = self.console.is_terminal and not self.console.is_dumb_terminal
-        if console is None and self._moves:
-            self.console = self._around.enter_context(overheard())
-        self._live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
-        self._started = time.monotonic()
-        self._last = 0.0
+        self._around = ExitStack()
+        self._live: Live | None = None
+        self._started = clock()
+        self._last = -math.inf
 
     def __enter__(self) -> StudyDisplay:
+        if self._shares_terminal and self._moves:
+            self.console = self._around.enter_context(captured_stderr())
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._live.stop()
         self._around.close()
 
     def update(self, progress: Progress) -> None:
         """Show how far a study is, now and then."""
-        now = time.monotonic()
+        now = self.clock()
         pause = _SECONDS_BETWEEN_TABLES if self._moves else _SECONDS_BETWEEN_LINES
         if now - self._last < pause:
             return
@@ -64,8 +69,9 @@ class StudyDisplay:
         if not self._moves:
             self.console.print(self.line(progress), markup=False, soft_wrap=True)
             return
-        if not self._live.is_started:
-            self._live.start()
+        if self._live is None:
+            live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
+            self._live = self._around.enter_context(live)
         self._live.update(self.picture(progress), refresh=True)
 
     def line(self, progress: Progress) -> str:
@@ -77,7 +83,7 @@ class StudyDisplay:
         ]
         if progress.failed:
             words.append(f"{progress.failed:,} failed")
-        words.append(f"{_time(time.monotonic() - self._started)} so far")
+        words.append(f"{_time(self.clock() - self._started)} so far")
         left = progress.seconds_left()
         if ahead and left is not None:
             words.append(f"about {_time(left)} for these")
@@ -96,30 +102,24 @@ class StudyDisplay:
 
     def _page(self, rows: list[Row]) -> list[RenderableType]:
         """Give the table, or as many of its problems as there is room for, with another one first every few seconds."""
-        table = rich_table(rows, width=self.console.width, legend=False)
-        room = max(self.console.size.height - _LINES_ABOVE, 4)
-        if self._height(table) <= room:
-            return [table]
         problems = [list(of_problem) for _, of_problem in groupby(rows, key=lambda row: row.problem)]
-        first = int((time.monotonic() - self._started) / _SECONDS_OF_A_PAGE) % len(problems)
+        room = max(self.console.size.height - _LINES_ABOVE, 4)
+        if self._height(problems) <= room:
+            return [self._table(problems)]
+        first = int((self.clock() - self._started) / _SECONDS_OF_A_PAGE) % len(problems)
         turned = problems[first:] + problems[:first]
         shown = 1
-        while shown < len(turned) and self._height(self._table(turned[: shown + 1])) <= room:
+        while shown < len(turned) and self._height(turned[: shown + 1]) <= room:
             shown += 1
-        note = f"{_numbered(first, shown, len(problems))} of {len(problems)} problems; the others follow in turn"
+        numbers = ", ".join(str((first + place) % len(problems) + 1) for place in range(shown))
+        note = f"{'problem' if shown == 1 else 'problems'} {numbers} of {len(problems)}; the others follow in turn"
         return [self._table(turned[:shown]), Text(note, style="dim")]
 
     def _table(self, problems: list[list[Row]]) -> RenderableType:
         return rich_table([row for rows in problems for row in rows], width=self.console.width, legend=False)
 
-    def _height(self, table: RenderableType) -> int:
-        return len(self.console.render_lines(table, pad=False))
-
-
-def _numbered(first: int, shown: int, count: int) -> str:
-    """Name the problems that are shown by their numbers, from 1 on."""
-    last = (first + shown - 1) % count
-    return f"{first + 1}" if shown == 1 else f"{first + 1} to {last + 1}"
+    def _height(self, problems: list[list[Row]]) -> int:
+        return len(self.console.render_lines(self._table(problems), pad=False))
 
 
 def _answers(rows: list[Row]) -> tuple[int, int]:

@@ -12,14 +12,13 @@ from rich.table import Table
 
 from daedal.cli.study_tables import rich_table, sizes_table
 from daedal.cli.words import file_name, new_folder, say, write_pieces
-from daedal.evaluation.words import counted
 from daedal.settings.parameters import unknown
 from daedal.study.analysis import Row, Runs
 from daedal.study.export import export as exported
 from daedal.study.figures import draw, find_matplotlib, save
 from daedal.study.published import published
+from daedal.study.rank_tests import Test
 from daedal.study.spec import Study
-from daedal.study.statistics import Test
 from daedal.study.status import Status
 from daedal.study.tables import (
     ROW_COLUMNS,
@@ -30,6 +29,7 @@ from daedal.study.tables import (
     markdown,
     sizes_markdown,
 )
+from daedal.study.wording import counted
 
 _ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask
@@ -59,8 +59,10 @@ def show_status(found: Status) -> None:
     for name in ("problem", "algorithm", "popsize", "done", "failed", "left", "solved"):
         grid.add_column(name, justify="left" if name in ("problem", "algorithm") else "right")
     for cell in found.cells:
-        counts = (cell.popsize, cell.done, cell.failed, cell.left, cell.solved)
-        grid.add_row(cell.problem, cell.algorithm, *("?" if one is None else f"{one:,}" for one in counts))
+        size = "" if cell.popsize is None else f"{cell.popsize:,}"  # there are algorithms without a population
+        solved = "?" if cell.solved is None else f"{cell.solved:,}"
+        counts = (f"{one:,}" for one in (cell.done, cell.failed, cell.left))
+        grid.add_row(cell.problem, cell.algorithm, size, *counts, solved)
     console.print(grid)
     done, failed, left, killed = (found.total(name) for name in ("done", "failed", "left", "killed"))
     ahead = f"at least {left:,} left" if left else "none left: the study is complete"
@@ -74,7 +76,7 @@ def show_status(found: Status) -> None:
     if failed:
         console.print("--retry-failed runs them again", markup=False)
     if killed:
-        console.print("what was killed the same command runs again", markup=False)
+        console.print("the same command runs again what was killed", markup=False)
 
 
 def show_sizes(study: Study, runs: Runs, form: Form, output: Path | None) -> None:

@@ -15,9 +15,9 @@ from daedal.evaluation.executor_pool import dask_executor
 from daedal.evaluation.signals import ended_properly
 from daedal.evaluation.words import counted
 from daedal.study.analysis import analyse
+from daedal.study.rank_tests import Test
 from daedal.study.runner import MOST_CONFIRMED, Order, Progress, run_study
 from daedal.study.spec import Study
-from daedal.study.statistics import Test
 from daedal.study.store import Store
 
 

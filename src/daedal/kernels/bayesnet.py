@@ -1,4 +1,4 @@
-"""Greedy construction and ancestral sampling of a Bayesian network of bits, on plain arrays.
+"""Greedy construction of a Bayesian network of bits, on plain arrays.
 
 Scores are whole numbers of 1/UNIT bit. Sums of them do not depend on their order, so that the two directions of a
 first edge tie exactly, a column that says nothing gains exactly nothing, and every machine builds the same network.
@@ -8,14 +8,14 @@ No kernel takes a logarithm: counts look up k log2 k.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.tiles import OPTIONS
+from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.counting import LANES, WORD, count_ones, count_pairs, group_rows, pack, sort_rows
 from daedal.types import Bits
 
 UNIT = 2**30
@@ -24,24 +24,10 @@ UNIT = 2**30
 MOST_ROWS = 2**26
 """Rows up to which rows * log2(rows) * UNIT, the largest sum, fits into 62 bits."""
 
-LANES = 32
-"""Bytes in one vector; rows are padded to a multiple of it, so that no loop has a slow tail."""
-
-WORD = 64
-"""Bits in one word of a packed column or of a set of variables."""
-
-BLOCK = 256
-"""Words of a packed column taken at a time, so that some columns stay in the first-level cache."""
-
-MOST_IN_A_BYTE = 255
-"""Rows that can be added up in bytes."""
-
 _Bytes = NDArray[np.uint8]
 _Words = NDArray[np.uint64]
 _Integers = NDArray[np.int64]
 _u64 = np.uint64
-_u32 = np.uint32
-_u8 = np.uint8
 
 
 class Parents(NamedTuple):
@@ -62,7 +48,7 @@ class Network(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What the search is worked on in: O(n^2 + rows), and nothing is allocated in its loops."""
+    """The arrays of the search, O(n^2 + rows) numbers; nothing is allocated in its loops."""
 
     gains: _Integers  # (n, n): child x parent, in units
     best: _Integers  # (n,): the parent of the highest gain of each child, or -1 where none is positive
@@ -130,52 +116,10 @@ def make_workspace(data: Parents, most: int) -> Workspace:
     )
 
 
-@intrinsic
-def _ones_of(typing_context, word):  # type: ignore[no-untyped-def]
-    """Count the ones of a 64-bit word; LLVM makes vectors of it."""
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.uint64), emit
-
-
-_count_bits: Any = _ones_of  # called with one argument, which the type of an intrinsic does not say
-
-
-@njit(**OPTIONS)
-def pack(x: Bits, rows: _Bytes, columns: _Words) -> None:
-    """Copy x, shape (rows, n), into padded rows and packed columns, which come as zeros."""
-    count, n = x.shape
-    words = np.zeros(n, dtype=np.uint64)
-    for w in range(columns.shape[1]):
-        words[:] = 0
-        for r in range(w * WORD, min((w + 1) * WORD, count)):
-            for i in range(n):
-                bit = _u8(x[r, i] != 0)
-                rows[r, i] = bit
-                words[i] |= _u64(bit) << _u64(r % WORD)
-        for i in range(n):
-            columns[i, w] = words[i]
-
-
 @njit(inline="always", **OPTIONS)
-def _contains(reach: _Words, v: int, i: int) -> bool:
+def contains(reach: _Words, v: int, i: int) -> bool:
+    """Whether variable i is v or one of its descendants."""
     return bool((reach[v, i // WORD] >> _u64(i % WORD)) & _u64(1))
-
-
-@njit(**OPTIONS)
-def _count_pairs(columns: _Words, counts: _Integers) -> None:
-    """Add to counts[i, j], j <= i, the rows in which both columns are one."""
-    n, words = columns.shape
-    for first in range(0, words, BLOCK):
-        last = min(first + BLOCK, words)
-        for i in range(n):
-            for j in range(i + 1):
-                both = 0
-                for w in range(first, last):
-                    both += _count_bits(columns[i, w] & columns[j, w])
-                counts[i, j] += both
 
 
 @njit(**OPTIONS)
@@ -184,7 +128,7 @@ def _first_gains(data: Parents, price: int, net: Network, work: Workspace) -> No
     n, rows = data.columns.shape[0], data.rows.shape[0]
     t, gains = data.k_log_k, work.gains
     gains[:, :] = 0
-    _count_pairs(data.columns, gains)
+    count_pairs(data.columns, gains)
     for i in range(n):
         net.fits[i] = t[gains[i, i]] + t[rows - gains[i, i]] - t[rows]
     for i in range(n):
@@ -194,57 +138,6 @@ def _first_gains(data: Parents, price: int, net: Network, work: Workspace) -> No
             joint = t[both] + t[only_i] + t[only_j] + t[rows - both - only_i - only_j] - t[rows]
             gains[i, j] = joint - net.fits[i] - net.fits[j] - price
             gains[j, i] = gains[i, j]
-
-
-@njit(**OPTIONS)
-def _group_rows(columns: _Words, net: Network, child: int, groups: NDArray[np.uint32]) -> None:
-    """Give each row the number 2 * (parents' bits) + child's bit; the first parent is the lowest of its bits."""
-    for w in range(columns.shape[1]):
-        here = groups[w * WORD : (w + 1) * WORD]
-        word = columns[child, w]
-        for b in range(WORD):
-            here[b] = _u32((word >> _u64(b)) & _u64(1))
-        for k in range(net.degrees[child]):
-            word = columns[net.parents[child, k], w]
-            for b in range(WORD):
-                here[b] |= _u32(((word >> _u64(b)) & _u64(1)) << _u64(k + 1))
-
-
-@njit(**OPTIONS)
-def _sort_rows(groups: NDArray[np.uint32], order: NDArray[np.uint32], ends: _Integers) -> None:
-    """Sort the rows by group, stably: group g is order[ends[g - 1] : ends[g]]."""
-    ends[:] = 0
-    for r in range(order.size):
-        ends[groups[r]] += 1
-    start = 0
-    for g in range(ends.size):
-        size = ends[g]
-        ends[g] = start
-        start += size
-    for r in range(order.size):
-        g = groups[r]
-        order[ends[g]] = r
-        ends[g] += 1
-
-
-@njit(**OPTIONS)
-def _count_ones(rows: _Bytes, members: NDArray[np.uint32], small: _Bytes, ones: NDArray[np.uint32]) -> None:
-    """Count the ones of each column among some rows, in bytes as long as they cannot overflow."""
-    ones[:] = 0
-    for first in range(0, members.size, MOST_IN_A_BYTE):
-        last = min(first + MOST_IN_A_BYTE, members.size)
-        fours = first + (last - first) // 4 * 4
-        small[:] = 0
-        for k in range(first, fours, 4):  # four rows a pass: the sums are read and written a quarter as often
-            a, b, c, d = rows[members[k]], rows[members[k + 1]], rows[members[k + 2]], rows[members[k + 3]]
-            for i in range(small.size):
-                small[i] += (a[i] + b[i]) + (c[i] + d[i])
-        for k in range(fours, last):
-            a = rows[members[k]]
-            for i in range(small.size):
-                small[i] += a[i]
-        for i in range(small.size):
-            ones[i] += small[i]
 
 
 @njit(**OPTIONS)
@@ -266,16 +159,16 @@ def _child_gains(data: Parents, price: int, net: Network, child: int, work: Work
     n = data.columns.shape[0]
     degree = net.degrees[child]
     ends, order = work.ends[: 2 << degree], work.order
-    _group_rows(data.columns, net, child, work.groups)
-    _sort_rows(work.groups, order, ends)
+    group_rows(data.columns, child, net.parents[child, :degree], work.groups)
+    sort_rows(work.groups, order, ends)
     work.totals[:] = 0
     first = 0
     for q in range(1 << degree):
         middle, last = ends[2 * q], ends[2 * q + 1]
         # Where the child does not vary, there is nothing to fit better.
         if first < middle < last:
-            _count_ones(data.rows, order[first:middle], work.bytes, work.ones[0])
-            _count_ones(data.rows, order[middle:last], work.bytes, work.ones[1])
+            count_ones(data.rows, order[first:middle], work.bytes, work.ones[0])
+            count_ones(data.rows, order[middle:last], work.bytes, work.ones[1])
             _add_fits(data.k_log_k, work.ones, middle - first, last - middle, work.totals)
         first = last
     for i in range(n):
@@ -290,7 +183,7 @@ def _best_parent(gains: _Integers, reach: _Words, child: int) -> int:
     """
     best, highest = -1, 0
     for i in range(reach.shape[0]):
-        if gains[child, i] > highest and not _contains(reach, child, i):
+        if gains[child, i] > highest and not contains(reach, child, i):
             best, highest = i, gains[child, i]
     return best
 
@@ -310,10 +203,10 @@ def _connect(net: Network, parent: int, child: int, work: Workspace) -> None:
     """Let all that reaches the parent reach what the child reaches, and give up the edges that would close a cycle."""
     reach = net.reach
     for v in range(reach.shape[0]):
-        if _contains(reach, v, parent):
+        if contains(reach, v, parent):
             for w in range(reach.shape[1]):
                 reach[v, w] |= reach[child, w]
-            if work.best[v] >= 0 and _contains(reach, v, work.best[v]):
+            if work.best[v] >= 0 and contains(reach, v, work.best[v]):
                 work.best[v] = _best_parent(work.gains, reach, v)
 
 
@@ -345,48 +238,3 @@ def grow(data: Parents, price: int, limit: int, net: Network, work: Workspace) -
             _child_gains(data, price, net, child, work)
             work.best[child] = _best_parent(work.gains, net.reach, child)
         child = _best_child(work.gains, work.best)
-
-
-@njit(**OPTIONS)
-def fill_tables(data: Parents, net: Network, work: Workspace, starts: _Integers, tables: NDArray[np.float64]) -> None:
-    """Set the probability of a one for each configuration of each variable's parents; 0.5 where none was seen."""
-    rows = data.rows.shape[0]
-    for child in range(net.degrees.size):
-        sizes = work.ends[: 2 << net.degrees[child]]
-        sizes[:] = 0
-        _group_rows(data.columns, net, child, work.groups)
-        for r in range(rows):
-            sizes[work.groups[r]] += 1
-        for q in range(sizes.size // 2):
-            seen = sizes[2 * q] + sizes[2 * q + 1]
-            tables[starts[child] + q] = sizes[2 * q + 1] / seen if seen > 0 else 0.5
-
-
-@njit(**OPTIONS)
-def parents_first(reach: _Words) -> _Integers:
-    """Order the variables by their number of ancestors, which is always larger than that of any ancestor."""
-    n = reach.shape[0]
-    ancestors = np.zeros(n, dtype=np.int64)
-    for v in range(n):
-        for i in range(n):
-            ancestors[i] += _contains(reach, v, i)
-    return np.argsort(ancestors, kind="mergesort")
-
-
-@njit(**OPTIONS)
-def sample(
-    order: _Integers, parents: _Integers, parent_starts: _Integers, limits: _Words, table_starts: _Integers,
-    words: NDArray[np.uint32], out: Bits,
-) -> None:  # fmt: skip
-    """Draw out, shape (rows, n), variable by variable in order: one where the word is below the table's limit.
-
-    words (rows * n,): the one of row r and variable i is r * n + i. limits: probability * 2^32, laid out as tables.
-    """
-    rows, n = out.shape
-    for r in range(rows):
-        for i in order:
-            configuration = 0
-            first = parent_starts[i]
-            for k in range(first, parent_starts[i + 1]):
-                configuration |= np.int64(out[r, parents[k]]) << (k - first)
-            out[r, i] = _u64(words[r * n + i]) < limits[table_starts[i] + configuration]

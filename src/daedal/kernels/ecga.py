@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.tiles import OPTIONS
+from daedal.kernels.compilation import OPTIONS
 from daedal.kernels.tree import on_grid, pair_information
 from daedal.types import Bits
 
@@ -91,6 +91,26 @@ def start_singly(
 
 
 @njit(**OPTIONS)
+def pair_gains(pairs: _Integers, logs: _Floats, max_group: int, cache: _Floats) -> None:
+    """Set cache (n, n) to the gains of merging two single bits, on the grid."""
+    pair_information(pairs, logs, cache)
+    unit = np.log2(float(len(logs)))
+    for i in range(len(cache)):
+        for j in range(len(cache)):
+            cache[i, j] = on_grid(cache[i, j] - unit) if max_group >= 2 else NO_GAIN
+
+
+@njit(**OPTIONS)
+def description_length(rows: int, alive: _Integers, sizes: _Integers, content: _Floats) -> float:
+    """Add up what the tables of the groups alive take, and what the rows take with them, in bits."""
+    unit = np.log2(rows + 1.0)
+    length = 0.0
+    for a in alive:
+        length += unit * (2.0 ** sizes[a] - 1.0) + content[a]
+    return length
+
+
+@njit(**OPTIONS)
 def best_pair(cache: _Floats, alive: _Integers) -> tuple[int, int]:
     """Find the places in alive, ascending names of groups, of the first pair with the largest gain, or -1, -1."""
     best, first, second = 0.0, -1, -1
@@ -115,23 +135,16 @@ def merge_groups(
     description length.
     """
     rows, n = x.shape
-    unit = np.log2(rows + 1.0)
     numbers = np.empty((n, rows), dtype=np.int32)  # Each row's configuration of a group, below kinds.
     kinds = np.empty(n, dtype=np.int64)  # How many different configurations of a group were seen.
     content = np.empty(n)  # N times the entropy of a group, in bits.
     sizes = np.ones(n, dtype=np.int64)
     cells = np.empty(4 * rows, dtype=np.int32)
+    cache = np.empty((n, n))  # The gain of merging each two groups.
     start_singly(x, pairs, logs, numbers, kinds, content)
-
-    cache = np.empty((n, n))
-    pair_information(pairs, logs, cache)
-    for i in range(n):
-        group[i] = i
-        for j in range(n):
-            cache[i, j] = on_grid(cache[i, j] - unit) if max_group >= 2 else NO_GAIN
-
-    alive = np.arange(n)
-    left = n
+    pair_gains(pairs, logs, max_group, cache)
+    group[:] = np.arange(n)
+    alive, left = np.arange(n), n
     while True:
         first, second = best_pair(cache, alive[:left])
         if first < 0:
@@ -151,8 +164,4 @@ def merge_groups(
             c = alive[i]
             if c != a:
                 cache[min(a, c), max(a, c)] = merge_gain(a, c, sizes, max_group, numbers, kinds, content, logs, cells)
-
-    length = 0.0
-    for i in range(left):
-        length += unit * (2.0 ** sizes[alive[i]] - 1.0) + content[alive[i]]
-    return n - left, length
+    return n - left, description_length(rows, alive[:left], sizes, content)

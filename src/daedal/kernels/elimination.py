@@ -6,8 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from daedal.kernels.compilation import EXACT
 
-@njit(cache=True)
+
+@njit(**EXACT)
 def add_factor(
     table: NDArray[np.float64],
     base: int,
@@ -26,7 +28,7 @@ def add_factor(
         one[r] += table[i + step]
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def keep_better(
     zero: NDArray[np.float64],
     one: NDArray[np.float64],

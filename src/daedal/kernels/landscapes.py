@@ -1,4 +1,4 @@
-"""Fitness of a batch of rows, one function a problem.
+"""Fitness of a batch of rows, one function per problem.
 
 Each takes x, shape (rows, n), and fills out, shape (rows,). Any non-zero entry of x counts as a one, so
 that no entry, however wrong, can lead an index out of its table.
@@ -10,10 +10,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from daedal.kernels.compilation import EXACT
 from daedal.types import Bits, Fitness
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def onemax(x: Bits, out: Fitness) -> None:
     """Count the ones of each row."""
     rows, n = x.shape
@@ -25,7 +26,7 @@ def onemax(x: Bits, out: Fitness) -> None:
         out[r] = ones
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def trap(x: Bits, k: int, out: Fitness) -> None:
     """Sum the deceptive traps over blocks of k neighbouring bits."""
     rows, n = x.shape
@@ -40,7 +41,7 @@ def trap(x: Bits, k: int, out: Fitness) -> None:
         out[r] = total
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def hiff(x: Bits, work: Bits, out: Fitness) -> None:
     """Sum the sizes of all uniform blocks, single bits included; work, shape (n,), is overwritten."""
     rows, n = x.shape
@@ -63,9 +64,9 @@ def hiff(x: Bits, work: Bits, out: Fitness) -> None:
         out[r] = total
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def nk(x: Bits, neighbours: NDArray[np.int64], tables: NDArray[np.float64], out: Fitness) -> None:
-    """Sum one table entry a variable; the first neighbour is the most significant bit of the index."""
+    """Sum one table entry per variable; the first neighbour is the most significant bit of the index."""
     rows = x.shape[0]
     n, width = neighbours.shape
     for r in range(rows):

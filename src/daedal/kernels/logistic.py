@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from daedal.kernels.tiles import OPTIONS
+from daedal.kernels.compilation import OPTIONS
 
 _f = np.float32
 

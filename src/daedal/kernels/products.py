@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit, objmode
 from numpy.typing import NDArray
 
-from daedal.kernels.tiles import LANES, OPTIONS, tiled_product, transpose_block
+from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.tiles import LANES, tiled_product, transpose_block
 
 TILED_UP_TO = 264
 """Longest padded row for the register tiles: 256 numbers. Beyond, BLAS is faster: it copies its operands to where few

@@ -12,8 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.dae import shuffle
+from daedal.kernels.compilation import OPTIONS
 from daedal.kernels.logistic import logistic, tanh_quotient
+from daedal.kernels.noise import shuffle
 from daedal.kernels.products import (
     accumulate_outer_products,
     affine,
@@ -22,7 +23,6 @@ from daedal.kernels.products import (
     padded,
     whole_vectors,
 )
-from daedal.kernels.tiles import OPTIONS
 
 _Floats = NDArray[np.float32]
 _Bytes = NDArray[np.uint8]
@@ -43,7 +43,7 @@ class Parameters(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What a batch of b rows is worked on in; nothing is allocated inside an epoch."""
+    """Where a batch of b rows is processed; nothing is allocated inside an epoch."""
 
     visible: _Floats  # (2b, padded n): the centred data above the centred end of the chain
     hidden: _Floats  # (2b, padded m): the hiddens of the data above the negated probabilities at the chain's end

@@ -17,6 +17,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+import daedal.kernels.compilation  # noqa: F401  stale machine code goes first
 from daedal.types import Bits, Fitness
 
 Words = NDArray[np.uint64]

@@ -17,7 +17,7 @@ def _controller() -> ThreadpoolController:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS to one thread while the context lasts; what the caller had set comes back afterwards.
+    """Hold BLAS to one thread while the context lasts; afterwards the caller's number is restored.
 
     Examples
     --------

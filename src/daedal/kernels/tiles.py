@@ -1,9 +1,9 @@
-"""Small matrix products in registers: what BLAS is too large a tool for.
+"""Small matrix products in registers, for which BLAS is too large a tool.
 
 A population's autoencoder multiplies matrices of 100 x 20 to 100 x 200 thousands of times a second. At these sizes a
 BLAS call spends much of its time on copying its operands into the order it likes. The tiles here read them where
 they are: R rows by C vectors of eight float32 stay in registers while k runs, which takes R*C + C + 1 <= 16 of them.
-Numba cannot be asked for vectors in Python, so each tile is written in LLVM's own words, once, by `_make_tile`.
+Numba cannot be asked for vectors in Python, so each tile is written as LLVM instructions, once, by `_Tile`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-OPTIONS: dict[str, Any] = {"fastmath": {"contract", "nnan", "nsz"}, "error_model": "numpy", "cache": True}
-"""How every kernel is compiled: a * b + c may be one operation, 1/0 is inf, and the machine code is kept on disk.
-
-Sums are not reordered. Whether Numba puts a called kernel into its caller's code depends on what happens to be in the
-cache; with free order of sums, so would the last digit of results, and the same seed would not give the same run.
-"""
+from daedal.kernels.compilation import OPTIONS
 
 LANES = 8
 """float32 numbers in one vector; rows are padded to a multiple of it, so that no loop has a slow tail."""
@@ -34,88 +29,91 @@ _UNDEFINED = ir.Constant(_VECTOR, ir.Undefined)
 _EVERY_LANE_0 = ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES)
 
 
-def _make_tile(rows: int, vectors: int) -> Any:
-    """Make the intrinsic c[r, :] = start[r, :] + sum_k a[r, k] b[k, :] for a tile of rows x (8 * vectors).
+class _Tile:
+    """The code of one tile, as it is built: c[r, :] = start[r, :] + sum_k a[r, k] b[k, :].
 
     Matrices come as whole arrays with the offset of the tile's first element and the strides in elements:
     (a, first, per row, per k), (b, first, per k), (start, first, per row), (c, first, per row), and depth >= 1.
     """
 
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def data(k: int) -> Any:
-            return context.make_array(signature.args[k])(context, builder, args[k]).data
+    def __init__(self, builder: Any, rows: int, vectors: int) -> None:
+        self.builder = builder
+        self.rows = rows
+        self.vectors = vectors
+        self.cells = [(row, vector) for row in range(rows) for vector in range(vectors)]
 
-        def constant(value: int) -> Any:
-            return ir.Constant(_INDEX, value)
-
-        def address(pointer: Any, first: Any, stride: Any, row: int, vector: int) -> Any:
-            offset = builder.add(first, builder.mul(stride, constant(row)))
-            return builder.gep(pointer, [builder.add(offset, constant(vector * LANES))])
-
-        def load(pointer: Any) -> Any:
-            vector = builder.load(builder.bitcast(pointer, _VECTOR.as_pointer()))
-            vector.align = 4
-            return vector
-
-        def spread(pointer: Any) -> Any:
-            first_lane = builder.insert_element(_UNDEFINED, builder.load(pointer), ir.Constant(_LANE, 0))
-            return builder.shuffle_vector(first_lane, _UNDEFINED, _EVERY_LANE_0)
-
-        def multiply_add(x: Any, y: Any, total: Any) -> Any:
-            return builder.fadd(builder.fmul(x, y, flags=("contract",)), total, flags=("contract",))
-
-        a, b, start, c = data(0), data(4), data(7), data(10)
+    def emit(self, a: Any, b: Any, start: Any, c: Any, args: Any) -> None:
+        """Load the start, loop over k, store the sums."""
         a_first, a_row, a_k = args[1:4]
         b_first, b_k = args[5:7]
         start_first, start_row = args[8:10]
         c_first, c_row, depth = args[11:14]
-        cells = [(row, vector) for row in range(rows) for vector in range(vectors)]
+        a_rows = [self.address(a, a_first, a_row, row, 0) for row in range(self.rows)]
+        initial = [self.load(self.address(start, start_first, start_row, row, v)) for row, v in self.cells]
+        sums = self.loop(a_rows, a_k, b, b_first, b_k, initial, depth)
+        for (row, v), total in zip(self.cells, sums, strict=True):
+            target = self.builder.bitcast(self.address(c, c_first, c_row, row, v), _VECTOR.as_pointer())
+            self.builder.store(total, target).align = 4
 
-        a_rows = [address(a, a_first, a_row, row, 0) for row in range(rows)]
-        initial = [load(address(start, start_first, start_row, row, vector)) for row, vector in cells]
+    def loop(self, a_rows: list[Any], a_k: Any, b: Any, b_first: Any, b_k: Any, initial: list[Any], depth: Any) -> Any:
+        """Add a[r, k] b[k, :] to the initial vectors for k = 0 .. depth - 1; give the sums, one for each cell."""
+        builder = self.builder
         entry = builder.block
         loop = builder.append_basic_block("k")
         done = builder.append_basic_block("done")
         builder.branch(loop)
-
         builder.position_at_end(loop)
         k = builder.phi(_INDEX)
-        totals = [builder.phi(_VECTOR) for _ in cells]
+        totals = [builder.phi(_VECTOR) for _ in self.cells]
         b_row = builder.add(b_first, builder.mul(k, b_k))
-        b_vectors = [load(builder.gep(b, [builder.add(b_row, constant(v * LANES))])) for v in range(vectors)]
-        a_values = [spread(builder.gep(a_row, [builder.mul(k, a_k)])) for a_row in a_rows]
-        sums = [multiply_add(a_values[row], b_vectors[v], total) for (row, v), total in zip(cells, totals, strict=True)]
-        following = builder.add(k, constant(1))
-        k.add_incoming(constant(0), entry)
+        b_vectors = [self.load(builder.gep(b, [builder.add(b_row, _INDEX(v * LANES))])) for v in range(self.vectors)]
+        a_values = [self.spread(builder.gep(a_row, [builder.mul(k, a_k)])) for a_row in a_rows]
+        sums = [
+            self.multiply_add(a_values[row], b_vectors[v], total)
+            for (row, v), total in zip(self.cells, totals, strict=True)
+        ]
+        following = builder.add(k, _INDEX(1))
+        k.add_incoming(_INDEX(0), entry)
         k.add_incoming(following, loop)
         for total, first, later in zip(totals, initial, sums, strict=True):
             total.add_incoming(first, entry)
             total.add_incoming(later, loop)
         builder.cbranch(builder.icmp_signed("<", following, depth), loop, done)
-
         builder.position_at_end(done)
-        for (row, v), total in zip(cells, sums, strict=True):
-            target = builder.bitcast(address(c, c_first, c_row, row, v), _VECTOR.as_pointer())
-            builder.store(total, target).align = 4
+        return sums
+
+    def address(self, pointer: Any, first: Any, stride: Any, row: int, vector: int) -> Any:
+        offset = self.builder.add(first, self.builder.mul(stride, _INDEX(row)))
+        return self.builder.gep(pointer, [self.builder.add(offset, _INDEX(vector * LANES))])
+
+    def load(self, pointer: Any) -> Any:
+        vector = self.builder.load(self.builder.bitcast(pointer, _VECTOR.as_pointer()))
+        vector.align = 4
+        return vector
+
+    def spread(self, pointer: Any) -> Any:
+        """Load one number into every lane."""
+        first_lane = self.builder.insert_element(_UNDEFINED, self.builder.load(pointer), _LANE(0))
+        return self.builder.shuffle_vector(first_lane, _UNDEFINED, _EVERY_LANE_0)
+
+    def multiply_add(self, x: Any, y: Any, total: Any) -> Any:
+        product = self.builder.fmul(x, y, flags=("contract",))
+        return self.builder.fadd(product, total, flags=("contract",))
+
+
+def _make_tile(rows: int, vectors: int) -> Any:
+    """Make the intrinsic for a tile of rows x (8 * vectors); its arguments are those of `_Tile`, in that order."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def data(k: int) -> Any:
+            return context.make_array(signature.args[k])(context, builder, args[k]).data
+
+        _Tile(builder, rows, vectors).emit(data(0), data(4), data(7), data(10), args)
         return context.get_dummy_value()
 
     @intrinsic
     def tile(  # type: ignore[no-untyped-def]
-        typing_context,
-        a,
-        a_first,
-        a_row,
-        a_k,
-        b,
-        b_first,
-        b_k,
-        start,
-        start_first,
-        start_row,
-        c,
-        c_first,
-        c_row,
-        depth,
+        typing_context, a, a_first, a_row, a_k, b, b_first, b_k, start, start_first, start_row, c, c_first, c_row, depth
     ):
         i = types.intp
         return types.void(a, i, i, i, b, i, i, start, i, i, c, i, i, i), emit

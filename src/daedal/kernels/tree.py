@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.tiles import OPTIONS
+from daedal.kernels.compilation import OPTIONS
 from daedal.types import Bits
 
 GRID = 2.0**20

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.settings.memory import check_fits
+from daedal.settings.checks import check_fits
 from daedal.settings.parameters import check_types
 from daedal.types import Bits
 
@@ -39,14 +39,20 @@ class Fitted(ABC):
 
 
 def check_parents(x: Bits) -> tuple[int, int]:
-    """Give the shape of the rows to fit, (rows, n); refuse none at all."""
+    """Give the shape (rows, n) of the rows to fit; refuse an empty array."""
     if x.ndim != 2 or 0 in x.shape:
         raise ValueError(f"expected parents of shape (rows, n), at least one row and one variable, got shape={x.shape}")
     return x.shape[0], x.shape[1]
 
 
+def check_converged(weights: NDArray[np.float32], what: str, learning_rate: float) -> None:
+    """Refuse weights that have become infinite or nan in training."""
+    if not np.isfinite(weights).all():
+        raise ValueError(f"the training of {what} diverged with learning_rate={learning_rate:g}; try a smaller one")
+
+
 def check_pairs_fit(n: int) -> None:
-    """Refuse a number of variables whose pairs no memory holds."""
+    """Refuse so many variables that a table of all their pairs does not fit into memory."""
     check_fits(_BYTES_A_PAIR * n * n, f"a table of all pairs of n={n} variables")
 
 
@@ -76,16 +82,16 @@ class Model(ABC):
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
         """Learn from rows x, shape (rows, n), best solution first.
 
-        `previous` is the fit of the generation before, for models that live on.
+        `previous` is the fit of the previous generation, for models that build on it.
         """
 
     def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
-        """Give what the next fit needs of the one before, for a checkpoint: nothing, unless a model lives on.
+        """Give what the next fit needs of this one, for a checkpoint: nothing, unless the model builds on it.
 
-        A model whose `fit` uses `previous` has to give it here, as plain arrays, and make it again in `remembered`.
+        A model whose `fit` uses `previous` has to give it here, as plain arrays, and rebuild it in `remembered`.
         """
         return {}
 
     def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> Fitted | None:
-        """Make the fit before again from what `memory` gave; arrays come from a file, and have to be checked."""
+        """Rebuild a fit from what `memory` gave; the arrays come from a file, and have to be checked."""
         return None

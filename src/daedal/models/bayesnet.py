@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels import bayesnet as kernels
-from daedal.kernels.compilation import announce
+from daedal import kernels
 from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
 from daedal.rng import words32
 from daedal.settings.checks import check_at_least, check_between
@@ -26,7 +25,8 @@ class FittedBayesNet(Fitted):
     order
         The variables, shape (n,), each after all its parents.
     parents
-        The parents of all variables, one after the other, shape (edges,), each variable's in the order they came.
+        The parents of all variables, one after the other, shape (edges,); those of a variable in the order in which
+        they were added.
     parent_starts
         Variable i's parents are parents[parent_starts[i] : parent_starts[i + 1]]; shape (n + 1,).
     tables
@@ -59,7 +59,9 @@ class FittedBayesNet(Fitted):
         """Draw rows, shape (rows, n), each variable after its parents."""
         out = np.empty((rows, self.n), dtype=np.uint8)
         words = words32(rng, rows * self.n)
-        kernels.sample(self.order, self.parents, self.parent_starts, self._limits, self.table_starts, words, out)
+        kernels.bayesnet_tables.sample(
+            self.order, self.parents, self.parent_starts, self._limits, self.table_starts, words, out
+        )
         return out
 
     @cached_property
@@ -113,28 +115,29 @@ class BayesNet(Model):
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedBayesNet:
         """Build the network of rows x, shape (rows, n), without drawing random numbers.
 
-        Takes O(n^2 rows + edges n rows) steps, and the memory of x once more and O(n^2 + rows).
+        Takes O(n^2 rows + edges n rows) steps, and memory for a copy of x and O(n^2 + rows) numbers.
         """
-        announce(kernels.grow)
+        kernel = kernels.bayesnet
+        kernels.compilation.announce(kernel.grow)
         rows, n = check_parents(x)
         check_pairs_fit(n)
-        if rows >= kernels.MOST_ROWS:
-            raise ValueError(f"expected fewer than {kernels.MOST_ROWS} rows to fit, got x.shape={x.shape}")
-        price = kernels.price(rows, self.penalty)
-        limit = min(kernels.most_parents(rows, price), n - 1)
+        if rows >= kernel.MOST_ROWS:
+            raise ValueError(f"expected fewer than {kernel.MOST_ROWS} rows to fit, got x.shape={x.shape}")
+        price = kernel.price(rows, self.penalty)
+        limit = min(kernel.most_parents(rows, price), n - 1)
         if self.max_parents is not None:
             limit = min(limit, int(self.max_parents))
-        data, net = kernels.make_parents(x), kernels.make_network(n, limit)
-        work = kernels.make_workspace(data, limit)
-        kernels.grow(data, price, limit, net, work)
+        data, net = kernel.make_parents(x), kernel.make_network(n, limit)
+        work = kernel.make_workspace(data, limit)
+        kernel.grow(data, price, limit, net, work)
 
         parent_starts = np.concatenate(([0], np.cumsum(net.degrees)))
         table_starts = np.concatenate(([0], np.cumsum(1 << net.degrees)))
         tables = np.empty(table_starts[-1])
-        kernels.fill_tables(data, net, work, table_starts, tables)
+        kernels.bayesnet_tables.fill_tables(data, net, work, table_starts, tables)
         score = int(net.fits.sum()) - price * int(table_starts[-1])
         return FittedBayesNet(
-            order=kernels.parents_first(net.reach),
+            order=kernels.bayesnet_tables.parents_first(net.reach),
             parents=net.parents[np.arange(limit) < net.degrees[:, None]],
             parent_starts=parent_starts,
             tables=tables,
@@ -142,6 +145,6 @@ class BayesNet(Model):
             info={
                 "edges": int(parent_starts[-1]),
                 "max_in_degree": int(net.degrees.max()),
-                "score": score / kernels.UNIT,
+                "score": score / kernel.UNIT,
             },
         )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+Theta = TypeVar("Theta")
+"""Parameters of whatever is trained."""
 
 
 def half_width(measurements: int) -> int:
@@ -14,7 +18,7 @@ def half_width(measurements: int) -> int:
 
 
 def smoothed(errors: Sequence[float], index: int, half: int) -> float:
-    """Average errors over index - half ... index + half; before the first stands the first."""
+    """Average errors over index - half ... index + half, with the first error repeated before the first."""
     window = [errors[max(i, 0)] for i in range(index - half, index + half + 1)]
     return sum(window) / len(window)
 
@@ -41,7 +45,7 @@ def late_gain(errors: Sequence[float]) -> float | None:
 
 
 def gap(train: Sequence[float], validation: Sequence[float]) -> float:
-    """Give by how much the validation error is above the training error, as a share of the latter, smoothed."""
+    """Give how far the validation error is above the training error, as a share of the latter, both smoothed."""
     half = half_width(len(train))
     last = max(len(train) - 1 - half, 0)
     level = smoothed(train, last, half) if len(train) > half else train[-1]
@@ -67,7 +71,7 @@ class TrainingErrors:
     validation: list[float] = field(default_factory=list)
 
     def add(self, train: float, validation: float | None) -> bool:
-        """Take in one measurement; whether it is the best so far, by the validation error where there is one."""
+        """Add one measurement; tell whether it is the best so far, by the validation error where there is one."""
         self.train.append(train)
         if validation is not None:
             self.validation.append(validation)
@@ -84,3 +88,48 @@ class TrainingErrors:
         if self.overfitting is None or not self.validation:
             return False
         return gap(self.train, self.validation) > self.overfitting
+
+
+def train_to_convergence(
+    theta: Theta,
+    epochs: Iterable[int],
+    measure: Callable[[], tuple[float, float | None]],
+    copy: Callable[[Theta], Theta],
+    errors: TrainingErrors,
+    *,
+    min_epochs: int,
+) -> tuple[Theta, int, float]:
+    """Train until the errors say stop, and keep what was best (Algorithm 2).
+
+    Parameters
+    ----------
+    theta
+        What `epochs` trains in place.
+    epochs
+        Trains on, and gives the number of epochs so far wherever the errors are to be measured.
+    measure
+        Gives the training error and, where there is one, the validation error.
+    copy
+        Copies theta.
+    errors
+        Collects what was measured, and decides.
+    min_epochs
+        Training does not end before.
+
+    Returns
+    -------
+    theta
+        A copy made at the lowest error; theta itself where no error was a number.
+    epochs
+        How long it was trained.
+    error
+        The training error of that copy.
+    """
+    best, best_error, epoch = theta, float("inf"), 0
+    for epoch in epochs:
+        error, validation = measure()
+        if errors.add(error, validation):
+            best, best_error = copy(theta), error
+        if epoch >= min_epochs and errors.converged():
+            break
+    return best, epoch, best_error

@@ -9,21 +9,17 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels import dae as kernels
-from daedal.kernels.compilation import announce
-from daedal.kernels.products import padded
-from daedal.kernels.threads import one_blas_thread
-from daedal.kernels.tiles import LANES
-from daedal.models.base import Fitted, Model, check_parents
-from daedal.models.convergence import TrainingErrors
+from daedal import kernels
+from daedal.models.base import Fitted, Model, check_converged, check_parents
+from daedal.models.convergence import TrainingErrors, train_to_convergence
+from daedal.models.epochs import checked_epochs
 from daedal.rng import words16, words32
-from daedal.settings.checks import check_at_least, check_between, check_converged
-from daedal.settings.memory import check_fits
+from daedal.settings.checks import check_at_least, check_between, check_fits
 from daedal.types import Bits
 
 _WEIGHT_COPIES = 6  # encoder, decoder, gradients, scratch, and the best so far
 _SAMPLED_AT_A_TIME = 512
-_NOISE_AT_A_TIME = 2**22  # words, 8 MB: enough epochs to hide the call, few enough to stay small
+_MOST_HELD_OUT = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,23 +36,24 @@ class FittedDAE(Fitted):
         As in `DAE`.
     """
 
-    theta: kernels.Parameters
+    theta: kernels.dae.Parameters
     n: int
     m: int
     corruption: float
     sampling_steps: int
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n): s rounds of corrupt and reconstruct from random bits, then a draw of each bit."""
+        """Draw rows, shape (rows, n): s rounds of corruption and reconstruction of random bits, then a draw per bit."""
         out = np.empty((rows, self.n), dtype=np.uint8)
-        work = kernels.make_workspace(self.n, self.m, min(max(rows, 1), 128), self.corruption)
-        with one_blas_thread():
+        work = kernels.dae.make_workspace(self.n, self.m, min(max(rows, 1), 128), self.corruption)
+        steps, spare = self.sampling_steps, kernels.tiles.LANES
+        with kernels.threads.one_blas_thread():
             for first in range(0, rows, _SAMPLED_AT_A_TIME):
                 block = out[first : first + _SAMPLED_AT_A_TIME]
                 start = words16(rng, block.size)
-                noise = words16(rng, self.sampling_steps * block.size + LANES)
+                noise = words16(rng, steps * block.size + spare)
                 draws = words32(rng, block.size)
-                kernels.sample(start, noise, draws, self.sampling_steps, self.n, self.m, self.theta, work, block)
+                kernels.dae.sample(start, noise, draws, steps, self.n, self.m, self.theta, work, block)
         return out
 
 
@@ -149,7 +146,7 @@ class DAE(Model):
     def paper_2015(cls) -> DAE:
         """Give the settings of the paper, and of its author's program where the paper is silent.
 
-        In one point the program has the word: it measures the errors every 5 epochs, not every 2. With 2, the stopping
+        On one point the program is followed: it measures the errors every 5 epochs, not every 2. With 2, the stopping
         rule ends training too early to give the paper's results (docs/models.md has the runs).
 
         Examples
@@ -171,52 +168,65 @@ class DAE(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedDAE:
         """Train from scratch on x, shape (rows, n)."""
-        announce(kernels.train)
+        kernels.compilation.announce(kernels.dae_training.train)
         rows, n = check_parents(x)
         m = n if self.hidden is None else self.hidden
-        check_fits(_WEIGHT_COPIES * 4 * padded(n) * padded(m), f"an autoencoder of n={n} and hidden={m}")
-        data = np.zeros((rows, padded(n)), dtype=np.uint8)
+        width = kernels.products.padded(n)
+        weights = 4 * width * kernels.products.padded(m)  # bytes
+        check_fits(_WEIGHT_COPIES * weights, f"an autoencoder of n={n} and hidden={m}")
+        data = np.zeros((rows, width), dtype=np.uint8)
         data[:, :n] = x[rng.permutation(rows)]
-        held_out = min(int(self.validation * rows), 500)
-        with one_blas_thread():
-            theta, info = self._train(data[held_out:], data[:held_out], n, m, rng=rng)
+        with kernels.threads.one_blas_thread():
+            theta, info = self._train(data, n, m, rng=rng)
         return FittedDAE(
             info=info, theta=theta, n=n, m=m, corruption=self.corruption, sampling_steps=self.sampling_steps
         )
 
+    def divide(self, rows: int) -> tuple[int, int, int]:
+        """Give how many rows are held out, how many make a batch, and on how many the training error is measured.
+
+        Examples
+        --------
+        >>> DAE.paper_2015().divide(1000)
+        (100, 100, 300)
+        """
+        held_out = min(int(self.validation * rows), _MOST_HELD_OUT)
+        batch = max(1, min(self.batch_size, (rows - held_out) // 5))
+        return held_out, batch, min(3 * batch, rows - held_out)
+
     def _train(
-        self, data: Bits, held_out: Bits, n: int, m: int, *, rng: np.random.Generator
-    ) -> tuple[kernels.Parameters, dict[str, float]]:
+        self, data: Bits, n: int, m: int, *, rng: np.random.Generator
+    ) -> tuple[kernels.dae.Parameters, dict[str, float]]:
         """Train until an error says stop; give the parameters of the lowest measured one (Algorithm 2)."""
-        batch = max(1, min(self.batch_size, len(data) // 5))
-        work = kernels.make_workspace(n, m, batch, self.corruption)
+        held_out, batch, watched = self.divide(len(data))
+        validation, data = data[:held_out], data[held_out:]
+        work = kernels.dae.make_workspace(n, m, batch, self.corruption)
         theta = self._initial(n, m, rng=rng)
-        watched = data[: 3 * batch]
-        noisy_watched = _corrupted(watched, n, work, rng=rng)
-        noisy_held_out = _corrupted(held_out, n, work, rng=rng)
+        noisy = _corrupted(data[:watched], n, work, rng=rng)
+        noisy_validation = _corrupted(validation, n, work, rng=rng)
+
+        def error_of(x: Bits, corrupted: NDArray[np.float32]) -> float:
+            return float(kernels.dae.mean_error(x, corrupted, n, m, self.error == "squared", theta, work))
+
         errors = TrainingErrors(gamma=self.gamma, overfitting=self.overfitting)
-        best, best_error = theta, np.inf
-        epoch = 0
-        for epoch in self._epochs(data, n, m, batch, theta, work, rng=rng):
-            squared = self.error == "squared"
-            error = kernels.mean_error(watched, noisy_watched, n, m, squared, theta, work)
-            check = None
-            if len(held_out):
-                check = kernels.mean_error(held_out, noisy_held_out, n, m, squared, theta, work)
-            if errors.add(error, check):
-                best, best_error = kernels.copy_parameters(theta), error
-            updates = epoch * (len(data) // batch)
-            if epoch >= self.min_epochs and updates >= self.min_updates and errors.converged():
-                break
+        batches = len(data) // batch
+        best, epochs, error = train_to_convergence(
+            theta,
+            self._epochs(data, n, m, batch, theta, work, rng=rng),
+            lambda: (error_of(data[:watched], noisy), error_of(validation, noisy_validation) if held_out else None),
+            kernels.dae.copy_parameters,
+            errors,
+            min_epochs=max(self.min_epochs, -(-self.min_updates // batches)),
+        )
         check_converged(best.encoder, "the autoencoder", self.learning_rate)
-        info = {"epochs": epoch, "error": float(best_error)}
+        info = {"epochs": epochs, "error": float(error)}
         if errors.validation:
             info["validation_error"] = min(errors.validation)
         return best, info
 
-    def _initial(self, n: int, m: int, *, rng: np.random.Generator) -> kernels.Parameters:
+    def _initial(self, n: int, m: int, *, rng: np.random.Generator) -> kernels.dae.Parameters:
         """Draw small normal parameters (Algorithm 2, line 1)."""
-        theta = kernels.zero_parameters(n, m, tied=self.tied)
+        theta = kernels.dae.zero_parameters(n, m, tied=self.tied)
 
         def draw(*shape: int) -> NDArray[np.float32]:
             return (self.init_scale * rng.standard_normal(shape)).astype(np.float32)
@@ -235,48 +245,31 @@ class DAE(Model):
         n: int,
         m: int,
         batch: int,
-        theta: kernels.Parameters,
-        work: kernels.Workspace,
+        theta: kernels.dae.Parameters,
+        work: kernels.dae.Workspace,
         *,
         rng: np.random.Generator,
     ) -> Iterator[int]:
-        """Train theta in place, and stop at every epoch at which the errors are to be measured."""
+        """Train theta in place, with a pause at every epoch at which the errors are to be measured."""
         rows = len(data)
-        gradient = kernels.zero_gradient(theta)
-        order = np.arange(rows)
-        at_a_time = max(1, _NOISE_AT_A_TIME // (rows * n))
-        epoch = 0
-        while epoch < self.max_epochs:
-            until = min(epoch + self.check_every, self.max_epochs)
-            while epoch < until:
-                count = min(at_a_time, until - epoch)
-                swaps = words32(rng, count * rows)
-                noise = words16(rng, count * rows * n + LANES)
-                kernels.train(
-                    data,
-                    order,
-                    swaps,
-                    noise,
-                    count,
-                    batch,
-                    n,
-                    m,
-                    self.tied,
-                    self.error == "squared",
-                    self.learning_rate,
-                    self.learning_rate * self.bias_factor,
-                    self.momentum,
-                    1.0 - self.learning_rate * self.weight_decay,
-                    theta,
-                    gradient,
-                    work,
-                )
-                epoch += count
-            yield epoch
+        gradient, order = kernels.dae_training.zero_gradient(theta), np.arange(rows)
+        rate, bias_rate = self.learning_rate, self.learning_rate * self.bias_factor
+        keep = 1.0 - self.learning_rate * self.weight_decay
+
+        def train(epochs: int) -> None:
+            swaps = words32(rng, epochs * rows)
+            noise = words16(rng, epochs * rows * n + kernels.tiles.LANES)
+            kernels.dae_training.train(
+                data, order, swaps, noise, epochs, batch, n, m, self.tied, self.error == "squared",
+                rate, bias_rate, self.momentum, keep, theta, gradient, work,
+            )  # fmt: skip
+
+        return checked_epochs(train, check_every=self.check_every, max_epochs=self.max_epochs, words_an_epoch=rows * n)
 
 
-def _corrupted(x: Bits, n: int, work: kernels.Workspace, *, rng: np.random.Generator) -> NDArray[np.float32]:
+def _corrupted(x: Bits, n: int, work: kernels.dae.Workspace, *, rng: np.random.Generator) -> NDArray[np.float32]:
     """Corrupt rows x, shape (rows, padded n), once."""
     out = np.zeros(x.shape, dtype=np.float32)
-    kernels.corrupt_bits(x, np.arange(len(x)), words16(rng, len(x) * n + LANES), n, work.limits, out)
+    words = words16(rng, len(x) * n + kernels.tiles.LANES)
+    kernels.noise.corrupt_bits(x, np.arange(len(x)), words, n, work.limits, out)
     return out

@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels import ecga as kernel
-from daedal.kernels.compilation import announce
-from daedal.kernels.tree import count_logs
+from daedal import kernels
 from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
 from daedal.models.tree import pair_counts
 from daedal.settings.checks import check_at_least
@@ -35,7 +33,7 @@ class MarginalProduct(Fitted):
     seen: Bits
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n): each group as it is in a parent of its own, drawn uniformly."""
+        """Draw rows, shape (rows, n): each group is copied from a parent that is drawn for it."""
         donors = rng.integers(len(self.seen), size=(rows, int(self.group.max()) + 1))
         return np.take_along_axis(self.seen, np.take(donors, self.group, axis=1), axis=0)
 
@@ -78,11 +76,12 @@ class ECGA(Model):
         """Find the groups of x, shape (rows, n); nothing is drawn from rng."""
         _, n = check_parents(x)
         check_pairs_fit(n)
-        announce(kernel.merge_groups)
+        kernels.compilation.announce(kernels.ecga.merge_groups)
         seen = np.array(x, dtype=np.uint8, order="C")
         names, merges, gains = np.empty(n, dtype=np.int64), np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
         limit = n if self.max_group is None else min(self.max_group, n)
-        _, score = kernel.merge_groups(seen, pair_counts(seen), count_logs(len(seen)), limit, names, merges, gains)
+        pairs, logs = pair_counts(seen), kernels.tree.count_logs(len(seen))
+        _, score = kernels.ecga.merge_groups(seen, pairs, logs, limit, names, merges, gains)
         group = np.unique(names, return_inverse=True)[1]
         sizes = np.bincount(group)
         return MarginalProduct(

@@ -50,11 +50,11 @@ class PBIL(Model):
         return Marginals(probabilities=before + self.learning_rate * (towards - before))
 
     def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
-        """Give the probabilities, which live on."""
+        """Give the probabilities, from which the next fit starts."""
         return {"probabilities": fitted.probabilities} if isinstance(fitted, Marginals) else {}
 
     def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> Marginals | None:
-        """Make the vector of probabilities again."""
+        """Rebuild the vector of probabilities."""
         if "probabilities" not in arrays:
             return None
         kept = arrays["probabilities"]

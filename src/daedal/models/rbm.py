@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels import rbm as kernels
-from daedal.kernels.compilation import announce
-from daedal.kernels.products import padded
-from daedal.kernels.threads import one_blas_thread
-from daedal.kernels.tiles import LANES
-from daedal.models.base import Fitted, Model, check_parents
+from daedal import kernels
+from daedal.models.base import Fitted, Model, check_converged, check_parents
+from daedal.models.epochs import checked_epochs
 from daedal.models.rbm_schedule import Schedule, Thresholds
 from daedal.rng import words16, words32
-from daedal.settings.checks import check_at_least, check_between, check_converged
-from daedal.settings.memory import check_fits
+from daedal.settings.checks import check_at_least, check_between, check_fits
 from daedal.types import Bits
 
 _WEIGHT_COPIES = 4  # weights, their transpose, velocity, scratch
 _SAMPLED_AT_A_TIME = 64
-_NOISE_AT_A_TIME = 2**22  # words, 8 MB: enough epochs to hide the call, few enough to stay small
 _MEAN_WITHIN = (0.005, 0.995)  # the first visible bias is the logit of the mean, clipped so that no bit is ever certain
-_FEW_ROWS = 800  # fewer rows than that are four batches
+_FEW_ROWS = 800  # fewer rows than this make four batches
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,23 +40,26 @@ class FittedRBM(Fitted):
         As in `RBM`.
     """
 
-    theta: kernels.Parameters
+    theta: kernels.rbm.Parameters
     parents: Bits
     n: int
     m: int
     gibbs_steps: int
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n): Gibbs chains from the parents, of which each starts equally many (+-1)."""
+        """Draw rows, shape (rows, n): Gibbs chains that start at the parents, equally many (+-1) at each."""
         start = np.resize(rng.permutation(len(self.parents)), rows)
         out = np.empty((rows, self.n), dtype=np.uint8)
-        work = kernels.make_workspace(self.n, self.m, _SAMPLED_AT_A_TIME)
-        with one_blas_thread():
+        work = kernels.rbm.make_workspace(self.n, self.m, _SAMPLED_AT_A_TIME)
+        with kernels.threads.one_blas_thread():
             for first in range(0, rows, _SAMPLED_AT_A_TIME):
                 order = start[first : first + _SAMPLED_AT_A_TIME]
-                words = words16(rng, self.gibbs_steps * order.size * (self.n + self.m) + LANES)
+                count = self.gibbs_steps * order.size * (self.n + self.m)
+                words = words16(rng, count + kernels.tiles.LANES)
                 block = out[first : first + _SAMPLED_AT_A_TIME]
-                kernels.sample(self.parents, order, words, self.gibbs_steps, self.n, self.m, self.theta, work, block)
+                kernels.rbm.sample(
+                    self.parents, order, words, self.gibbs_steps, self.n, self.m, self.theta, work, block
+                )
         return out
 
 
@@ -86,7 +85,7 @@ class RBM(Model):
     init_scale
         Standard deviation of the first weights.
     batch_size
-        Rows of a mini-batch, about; fewer than 800 rows are four batches.
+        Approximate number of rows in a mini-batch; fewer than 800 rows make four batches.
     check_every, max_epochs
         The error is measured every so many epochs; training lasts at most so long.
     smoothing
@@ -95,7 +94,7 @@ class RBM(Model):
         The next three apply once s has fallen by this share. Below 800 rows, the noise of s alone may exceed the
         default and end training before it has begun; 0.05 is safer there.
     momentum_below, rate_below, stop_below
-        Below these r, the late momentum applies; the learning rate is halved; training ends.
+        When r is below these, the late momentum applies; the learning rate is halved; training ends.
     low_error
         Training also ends when s is below this.
     rise, min_updates, min_epochs
@@ -152,31 +151,33 @@ class RBM(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedRBM:
         """Train from scratch on x, shape (rows, n)."""
-        announce(kernels.train)
+        kernels.compilation.announce(kernels.rbm.train)
         rows, n = check_parents(x)
         m = max(n // 2, 1) if self.hidden is None else self.hidden
-        check_fits(_WEIGHT_COPIES * 4 * padded(n) * padded(m), f"a Boltzmann machine of n={n} and hidden={m}")
-        data = np.zeros((rows, padded(n)), dtype=np.uint8)
+        width = kernels.products.padded(n)
+        weights = 4 * width * kernels.products.padded(m)  # bytes
+        check_fits(_WEIGHT_COPIES * weights, f"a Boltzmann machine of n={n} and hidden={m}")
+        data = np.zeros((rows, width), dtype=np.uint8)
         data[:, :n] = x
-        with one_blas_thread():
+        with kernels.threads.one_blas_thread():
             theta, info = self._train(data, n, m, rng=rng)
         return FittedRBM(info=info, theta=theta, parents=data, n=n, m=m, gibbs_steps=self.gibbs_steps)
 
     def _train(
         self, data: Bits, n: int, m: int, *, rng: np.random.Generator
-    ) -> tuple[kernels.Parameters, dict[str, float]]:
+    ) -> tuple[kernels.rbm.Parameters, dict[str, float]]:
         """Train until the schedule says stop."""
         rows = len(data)
         batch = self.batch_rows(rows)
-        work = kernels.make_workspace(n, m, batch)
+        work = kernels.rbm.make_workspace(n, m, batch)
         theta = self._initial(data, n, m, rng=rng)
         schedule = Schedule(self._thresholds())
         order = rng.permutation(rows)
-        watched = order[: -(-rows // 4)]  # a view: every epoch shuffles order, and so makes it another quarter
+        watched = order[: -(-rows // 4)]  # a view: every epoch shuffles order, so that it is another quarter each time
         epoch = 0
-        for epoch in self._epochs(data, order, n, m, batch, theta, work, schedule, rng=rng):
-            words = words16(rng, watched.size * (n + m) + LANES)
-            error = kernels.reconstruction_error(data, watched, words, n, m, theta, work)
+        for epoch in chain([0], self._epochs(data, order, n, m, batch, theta, work, schedule, rng=rng)):
+            words = words16(rng, watched.size * (n + m) + kernels.tiles.LANES)
+            error = kernels.rbm.reconstruction_error(data, watched, words, n, m, theta, work)
             schedule.add(error, epoch=epoch, updates=epoch * (rows // batch))
             if schedule.stop:
                 break
@@ -186,16 +187,16 @@ class RBM(Model):
         return theta, {"epochs": epoch, "error": schedule.smoothed[-1]}
 
     def batch_rows(self, rows: int) -> int:
-        """Give the size of a batch: rows are divided evenly into batches of about batch_size, few rows into four."""
+        """Give the size of a batch: rows are divided evenly into batches of about batch_size, or into four if few."""
         batches = 4 if rows < _FEW_ROWS else max(round(rows / self.batch_size), 1)
         return max(rows // batches, 1)
 
     def _thresholds(self) -> Thresholds:
         return Thresholds(**{name: getattr(self, name) for name in Thresholds.__dataclass_fields__})
 
-    def _initial(self, data: Bits, n: int, m: int, *, rng: np.random.Generator) -> kernels.Parameters:
+    def _initial(self, data: Bits, n: int, m: int, *, rng: np.random.Generator) -> kernels.rbm.Parameters:
         """Draw small weights; the visible biases alone already give each bit its frequency."""
-        theta = kernels.zero_parameters(n, m)
+        theta = kernels.rbm.zero_parameters(n, m)
         theta.weights[:n, :m] = self.init_scale * rng.standard_normal((n, m))
         theta.weights_t[...] = theta.weights.T
         mean = data[:, :n].mean(axis=0)
@@ -211,43 +212,27 @@ class RBM(Model):
         n: int,
         m: int,
         batch: int,
-        theta: kernels.Parameters,
-        work: kernels.Workspace,
+        theta: kernels.rbm.Parameters,
+        work: kernels.rbm.Workspace,
         schedule: Schedule,
         *,
         rng: np.random.Generator,
     ) -> Iterator[int]:
-        """Train theta in place; stop before the first epoch and at every one at which the error is to be measured."""
+        """Train theta in place, with a pause at every epoch at which the error is to be measured."""
         rows = len(data)
         gradient = np.zeros_like(theta.weights)
         words_an_epoch = rows * self.cd_steps * (n + m)
-        at_a_time = max(1, _NOISE_AT_A_TIME // words_an_epoch)
-        epoch = 0
-        yield epoch
-        while epoch < self.max_epochs:
+
+        def train(epochs: int) -> None:
             rate = self.learning_rate * 0.5**schedule.halvings
             momentum = self.late_momentum if schedule.late else self.momentum
-            until = min(epoch + self.check_every, self.max_epochs)
-            while epoch < until:
-                count = min(at_a_time, until - epoch)
-                swaps = words32(rng, count * rows)
-                noise = words16(rng, count * words_an_epoch + LANES)
-                kernels.train(
-                    data,
-                    order,
-                    swaps,
-                    noise,
-                    count,
-                    batch,
-                    self.cd_steps,
-                    n,
-                    m,
-                    rate,
-                    rate * self.bias_factor,
-                    momentum,
-                    theta,
-                    gradient,
-                    work,
-                )
-                epoch += count
-            yield epoch
+            swaps = words32(rng, epochs * rows)
+            noise = words16(rng, epochs * words_an_epoch + kernels.tiles.LANES)
+            kernels.rbm.train(
+                data, order, swaps, noise, epochs, batch, self.cd_steps, n, m, rate, rate * self.bias_factor, momentum,
+                theta, gradient, work,
+            )  # fmt: skip
+
+        return checked_epochs(
+            train, check_every=self.check_every, max_epochs=self.max_epochs, words_an_epoch=words_an_epoch
+        )

@@ -61,7 +61,7 @@ class Schedule:
     stop: bool = False
 
     def add(self, error: float, *, epoch: int, updates: int) -> None:
-        """Take in one measurement, made after so many epochs and updates."""
+        """Add one measurement, made after so many epochs and updates."""
         t = self.thresholds
         last = self.smoothed[-1] if self.smoothed else error
         level = t.smoothing * last + (1 - t.smoothing) * error

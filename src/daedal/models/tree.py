@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels import tree as kernel
-from daedal.kernels.compilation import announce
-from daedal.kernels.threads import one_blas_thread
+from daedal import kernels
 from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
 from daedal.rng import words32
 from daedal.settings.checks import check_between
@@ -40,7 +38,7 @@ class Forest(Fitted):
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n), each bit given its parent's."""
         out = np.empty((rows, len(self.parents)), dtype=np.uint8)
-        kernel.sample_forest(words32(rng, out.size), self.order, self.parents, self.probabilities, out)
+        kernels.tree.sample_forest(words32(rng, out.size), self.order, self.parents, self.probabilities, out)
         return out
 
 
@@ -57,7 +55,7 @@ class Tree(Model):
     significance
         p-value of the chi-square test of independence (2 N ln 2 times the mutual information in bits, 1 degree of
         freedom) up to which an edge is taken. The default is that of BMDA (Pelikan and Mühlenbein, 1999). 1 takes
-        the whole tree, 0 takes no edge, as UMDA.
+        the whole tree; 0 takes no edge, as UMDA does.
 
     Examples
     --------
@@ -80,16 +78,16 @@ class Tree(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Forest:
         """Find the forest of x, shape (rows, n); nothing is drawn from rng."""
-        from scipy.special import chdtri  # here, for it takes a fifth of the time in which daedal is imported
+        from scipy.special import chdtri  # here, because SciPy is slow to load
 
         check_pairs_fit(check_parents(x)[1])
-        announce(kernel.spanning_forest)
+        kernels.compilation.announce(kernels.tree.spanning_forest)
         pairs = pair_counts(x)
         weights = np.empty(pairs.shape)
-        kernel.pair_information(pairs, kernel.count_logs(len(x)), weights)
+        kernels.tree.pair_information(pairs, kernels.tree.count_logs(len(x)), weights)
         weights[weights < chdtri(1, self.significance) / (2 * np.log(2))] = -1.0
         order, parents = np.empty(len(pairs), dtype=np.int64), np.empty(len(pairs), dtype=np.int64)
-        kernel.spanning_forest(weights, order, parents)
+        kernels.tree.spanning_forest(weights, order, parents)
         children = np.flatnonzero(parents >= 0)
         information = float(weights[children, parents[children]].sum()) / len(x)
         return Forest(
@@ -104,12 +102,12 @@ def pair_counts(x: Bits) -> NDArray[np.int64]:
     """Count the rows of x, shape (rows, n), in which both bits are one, for all pairs: shape (n, n)."""
     # Whole numbers up to 2^24 are exact in float32.
     ones: NDArray[np.floating] = x.astype(np.float32) if len(x) <= 2**24 else x.astype(np.float64)
-    with one_blas_thread():
+    with kernels.threads.one_blas_thread():
         return (ones.T @ ones).astype(np.int64)
 
 
 def conditional_probabilities(pairs: NDArray[np.int64], rows: int, parents: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the frequencies of a one, shape (n, 2), where the parent is 0 and 1; 0.5 for a parent's bit never seen."""
+    """Give the frequencies of a one, shape (n, 2), where the parent is 0 and 1; 0.5 where the parent never is."""
     ones = np.diagonal(pairs)
     given, both = ones[parents], pairs[np.arange(len(pairs)), parents]
     hits, cases = np.stack([ones - both, both], axis=1), np.stack([rows - given, given], axis=1)

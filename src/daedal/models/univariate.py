@@ -1,4 +1,4 @@
-"""Models that know nothing of dependencies: one probability a variable."""
+"""Models without dependencies: one probability per variable."""
 
 from __future__ import annotations
 

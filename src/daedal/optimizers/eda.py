@@ -16,8 +16,7 @@ from daedal.optimizers.configuration import Configuration
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
 from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, stream
-from daedal.settings.checks import check_one_of, check_whole
-from daedal.settings.memory import check_fits
+from daedal.settings.checks import check_fits, check_one_of, check_whole
 from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, State
 

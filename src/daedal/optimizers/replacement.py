@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from daedal.kernels.replacement import restricted_tournament
+from daedal import kernels
 from daedal.rng import words32
 from daedal.types import Bits, Fitness
 
@@ -48,7 +48,7 @@ def rtr(population: Scored, parents: Scored, candidates: Scored, rng: np.random.
     rows, fitness = population[0].copy(), population[1].copy()
     window = max(1, min(rows.shape[1], len(rows) // 20))
     words = words32(rng, len(candidates[0]) * window)
-    restricted_tournament(rows, fitness, candidates[0], candidates[1], words, window)
+    kernels.replacement.restricted_tournament(rows, fitness, candidates[0], candidates[1], words, window)
     return rows, fitness
 
 

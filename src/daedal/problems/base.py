@@ -17,7 +17,7 @@ class Problem(Protocol):
 
     @property
     def optimum(self) -> float | None:
-        """Largest fitness there is, or None where nobody knows it."""
+        """Largest fitness there is, or None where it is unknown."""
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""

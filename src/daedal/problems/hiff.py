@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.kernels import landscapes
-from daedal.settings.sizes import check_whole
+from daedal import kernels
+from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
 
@@ -33,7 +33,7 @@ class HIFF:
     n: int = 64
 
     def __post_init__(self) -> None:
-        check_whole("hiff", "n", self.n, least=1)
+        check_whole("n", self.n, least=1, of="hiff")
         if self.n & (self.n - 1):
             above = 1 << self.n.bit_length()
             raise ValueError(
@@ -54,5 +54,5 @@ class HIFF:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         check_bits(x, self.n)
         out = np.empty(len(x))
-        landscapes.hiff(np.ascontiguousarray(x), np.empty(self.n, dtype=np.uint8), out)
+        kernels.landscapes.hiff(np.ascontiguousarray(x), np.empty(self.n, dtype=np.uint8), out)
         return out

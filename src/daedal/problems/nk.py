@@ -9,16 +9,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels import landscapes
-from daedal.problems import elimination
-from daedal.settings.sizes import check_whole
+from daedal import kernels
+from daedal.problems.elimination import maximise
+from daedal.problems.elimination_plan import Plan, plan
+from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
 EXACT_MEMORY = 2**30
-"""Bytes of tables up to which the optimum is computed when asked for: at most some ten seconds of work."""
+"""Bytes of tables up to which the optimum is computed when asked for: at most about ten seconds of work."""
 
 QUICK_MEMORY = 2**26
-"""Bytes of tables up to which the optimum that a file states is checked when it is read: some tenths of a second."""
+"""Bytes of tables up to which the optimum that a file states is checked when it is read: a few tenths of a second."""
 
 TABLE_MEMORY = 4 * 2**30
 """Bytes that the tables of one landscape may take."""
@@ -29,7 +30,7 @@ SPAWN_KEY = (0x4E4B,)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NK:
-    """Sum of one table entry a variable, chosen by the bits of its k + 1 neighbours.
+    """Sum of one table entry per variable, chosen by the bits of its k + 1 neighbours.
 
     As a rule a variable is among its own neighbours. The sum is not divided by n. Arrays are copied, and
     read-only.
@@ -104,9 +105,9 @@ class NK:
         >>> NK.random(n=10, k=2, seed=1)
         NK(n=10, k=2)
         """
-        check_whole("nk", "n", n, least=1)
-        check_whole("nk", "k", k, least=0)
-        check_whole("nk", "seed", seed, least=0)
+        check_whole("n", n, least=1, of="nk")
+        check_whole("k", k, least=0, of="nk")
+        check_whole("seed", seed, least=0, of="nk")
         if k >= n:
             raise ValueError(f"nk needs k < n, got k={k}, n={n}; try k={n - 1} or less")
         check_tables(n, k)
@@ -133,14 +134,14 @@ class NK:
 
     @property
     def optimum(self) -> float | None:
-        """Largest fitness: as stated, or computed on first use, or None where that takes > EXACT_MEMORY."""
+        """Largest fitness: as stated, or computed on first use; None where that takes more than EXACT_MEMORY."""
         if self.known_optimum is not None:
             return self.known_optimum
         return None if self._exact is None else self._exact[1]
 
     @property
     def solution(self) -> Bits | None:
-        """A row, shape (n,), of the largest fitness, or None where computing it takes > EXACT_MEMORY."""
+        """A row, shape (n,), of the largest fitness, or None where computing it takes more than EXACT_MEMORY."""
         return None if self._exact is None else self._exact[0].copy()
 
     def maximise(self) -> tuple[Bits, float]:
@@ -155,15 +156,15 @@ class NK:
         --------
         >>> row, value = NK.random(n=10, k=2, seed=1).maximise()
         """
-        return elimination.maximise(self.n, self.neighbours.tolist(), list(self.tables), planned=self._plan)
+        return maximise(self.n, self.neighbours.tolist(), list(self.tables), planned=self._plan)
 
     def quick_optimum(self) -> float | None:
         """Compute the largest fitness where that takes no more than a moment, whatever the source states."""
         return None if self._plan.peak_bytes > QUICK_MEMORY or self._exact is None else self._exact[1]
 
     @cached_property
-    def _plan(self) -> elimination.Plan:
-        return elimination.plan(self.n, self.neighbours.tolist())
+    def _plan(self) -> Plan:
+        return plan(self.n, self.neighbours.tolist())
 
     @cached_property
     def _exact(self) -> tuple[Bits, float] | None:
@@ -173,7 +174,7 @@ class NK:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         check_bits(x, self.n)
         out = np.empty(len(x))
-        landscapes.nk(np.ascontiguousarray(x), self.neighbours, self.tables, out)
+        kernels.landscapes.nk(np.ascontiguousarray(x), self.neighbours, self.tables, out)
         return out
 
 

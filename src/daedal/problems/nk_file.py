@@ -1,16 +1,16 @@
-"""NK landscapes as text files: `n k`, the neighbours, the tables, one number a line, and `Optimum: x`."""
+"""NK landscapes as text files: `n k`, the neighbours, the tables, one number per line, and `Optimum: x`."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-import secrets
 from pathlib import Path
 
 import numpy as np
 
 from daedal.problems.nk import NK, check_tables
+from daedal.storage.atomic import replace_file
 
 _WHOLE = re.compile(r"\d{1,15}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -83,20 +83,8 @@ def write_nk(nk: NK, path: str | os.PathLike[str]) -> None:
     lines += map(repr, nk.tables.ravel().tolist())
     if nk.optimum is not None:
         lines.append(f"{_OPTIMUM} {float(nk.optimum)!r}")
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"expected a file to write, got the folder {target}")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"expected to write {target}, but there is no folder {target.parent}; make it first")
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with draft.open("x", encoding="ascii", newline="\n") as file:
-            file.write("\n".join(lines) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)  # Still there only if something went wrong.
+    text = "\n".join(lines) + "\n"
+    replace_file(path, lambda file: file.write(text.encode("ascii")), what="an NK file")
 
 
 def _lines(path: Path) -> list[str]:

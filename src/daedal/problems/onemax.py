@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.kernels import landscapes
-from daedal.settings.sizes import check_whole
+from daedal import kernels
+from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
 
 @dataclass(frozen=True)
 class OneMax:
-    """The number of ones of a row.
+    """The number of ones in a row.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class OneMax:
     n: int = 100
 
     def __post_init__(self) -> None:
-        check_whole("onemax", "n", self.n, least=1)
+        check_whole("n", self.n, least=1, of="onemax")
 
     @property
     def optimum(self) -> float:
@@ -46,5 +46,5 @@ class OneMax:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         check_bits(x, self.n)
         out = np.empty(len(x))
-        landscapes.onemax(np.ascontiguousarray(x), out)
+        kernels.landscapes.onemax(np.ascontiguousarray(x), out)
         return out

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.kernels import landscapes
-from daedal.settings.sizes import check_whole
+from daedal import kernels
+from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
 
@@ -36,8 +36,8 @@ class Trap:
     n: int = 50
 
     def __post_init__(self) -> None:
-        check_whole("trap", "k", self.k, least=2)
-        check_whole("trap", "n", self.n, least=1)
+        check_whole("k", self.k, least=2, of="trap")
+        check_whole("n", self.n, least=1, of="trap")
         if self.n % self.k:
             below = self.n - self.n % self.k
             fits = f"{below} or {below + self.k}" if below else f"{self.k}"
@@ -57,5 +57,5 @@ class Trap:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         check_bits(x, self.n)
         out = np.empty(len(x))
-        landscapes.trap(np.ascontiguousarray(x), self.k, out)
+        kernels.landscapes.trap(np.ascontiguousarray(x), self.k, out)
         return out

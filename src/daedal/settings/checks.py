@@ -1,19 +1,32 @@
-"""Checks of hyperparameters: what was expected, what came."""
+"""Checks of settings: a refusal says what was expected, what came and, where that helps, what to do."""
 
 from __future__ import annotations
 
 import math
+import os
 from numbers import Integral
 
-import numpy as np
-from numpy.typing import NDArray
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_WITHOUT_SYSCONF = 16 * 2**30
 
 
-def check_whole(name: str, value: object, *, least: int, hint: str = "") -> int:
-    """Give a whole number; refuse anything else, or less, with a hint at what to do."""
+def check_whole(name: str, value: object, *, least: int, of: str = "", hint: str = "") -> int:
+    """Give a whole number as an int; refuse anything else, or less, with a hint at what to do.
+
+    Examples
+    --------
+    >>> check_whole("runs", 20, least=1)
+    20
+    >>> check_whole("n", 0, least=1, of="onemax", hint="100 is usual")
+    Traceback (most recent call last):
+    ...
+    ValueError: expected n of onemax to be a whole number of at least 1, got n=0; 100 is usual
+    """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        end = f"; {hint}" if hint else ""
-        raise ValueError(f"expected {name} to be a whole number of at least {least}, got {name}={value!r}{end}")
+        owner, advice = f" of {of}" if of else "", f"; {hint}" if hint else ""
+        raise ValueError(
+            f"expected {name}{owner} to be a whole number of at least {least}, got {name}={value!r}{advice}"
+        )
     return int(value)
 
 
@@ -35,7 +48,34 @@ def check_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
         raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {name}={value!r}")
 
 
-def check_converged(weights: NDArray[np.float32], what: str, learning_rate: float) -> None:
-    """Refuse weights that training has driven beyond all numbers."""
-    if not np.isfinite(weights).all():
-        raise ValueError(f"the training of {what} diverged with learning_rate={learning_rate:g}; try a smaller one")
+def check_fits(count: int, what: str, *, available: int | None = None) -> None:
+    """Refuse what takes more bytes than are available, before they are taken; None: than the machine has."""
+    available = machine_bytes() if available is None else available
+    if count > available:
+        raise ValueError(
+            f"{what} takes about {readable_bytes(count)} of memory, and this machine has "
+            f"{readable_bytes(available)}; take less"
+        )
+
+
+def machine_bytes() -> int:
+    """Give the physical memory of this machine, or 16 GiB where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows
+        return _WITHOUT_SYSCONF
+
+
+def readable_bytes(count: int) -> str:
+    """Write a number of bytes for a human reader.
+
+    Examples
+    --------
+    >>> readable_bytes(3 * 2**30)
+    '3 GiB'
+    """
+    power = max(count.bit_length() - 1, 0) // 10
+    if power >= len(_UNITS):
+        return f"2^{count.bit_length() - 1} bytes"
+    amount = count / 1024**power
+    return f"{amount:.0f} {_UNITS[power]}" if amount >= 100 else f"{amount:.3g} {_UNITS[power]}"

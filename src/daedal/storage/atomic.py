@@ -1,4 +1,4 @@
-"""Puts a new file in place of an old one, whole or not at all, and keeps the old one as its predecessor."""
+"""Puts a new file in place of an old one, whole or not at all: the one way in which daedal writes its files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,26 @@ import errno
 import os
 import secrets
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO, Protocol
+
+
+class System(Protocol):
+    """What replacing a file asks of the system; `os` has it, and tests give one that fails."""
+
+    def fsync(self, fd: int, /) -> None:
+        """Put the bytes of an open file on the disk."""
+
+    def link(self, src: Path, dst: Path, /) -> None:
+        """Give a file a second name."""
+
+    def replace(self, src: Path, dst: Path, /) -> None:
+        """Rename a file, in place of the one that has the name."""
 
 
 def previous_path(path: str | os.PathLike[str]) -> Path:
-    """Tell where the predecessor of a container is kept.
+    """Tell where the predecessor of a file is kept.
 
     Examples
     --------
@@ -21,47 +36,114 @@ def previous_path(path: str | os.PathLike[str]) -> Path:
     return Path(f"{Path(path)}.previous")
 
 
-def replace_file(target: Path, pieces: list[bytes | memoryview]) -> None:
-    """Put a new file in place of the target, and the target in place of its predecessor."""
+def replace_file(
+    path: str | os.PathLike[str],
+    write: Callable[[BinaryIO], object],
+    *,
+    what: str,
+    keep_previous: bool = False,
+    system: System = os,
+) -> None:
+    """Write a file, in place of the one that may be there.
+
+    At every moment, even if the process is killed or the power fails, `path` is the old file or the new one. The new
+    one is on the disk when this returns.
+
+    Parameters
+    ----------
+    path
+        The file. Its folder must exist.
+    write
+        Writes the content to the file that it is given.
+    what
+        What the file is, with its article, for the messages: "a checkpoint".
+    keep_previous
+        Whether the old file is kept, with ".previous" behind its name.
+    system
+        The calls that put bytes and names on the disk.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written. `path` is still the old file or already the new one, and no draft is left.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "letter.txt"
+    ...     for text in (b"Dear Icarus", b"Dear Minos"):
+    ...         replace_file(path, lambda file: file.write(text), what="a letter", keep_previous=True)
+    ...     path.read_text(), previous_path(path).read_text()
+    ('Dear Minos', 'Dear Icarus')
+    """
+    target = Path(path)
+    for place in (target, previous_path(target)) if keep_previous else (target,):
+        _check_place(place, what)
+    try:
+        _replace(target, write, keep_previous, system)
+    except OSError as error:
+        sentence = f"cannot write {what} to {target}: {error.strerror or error}; make room or name another place"
+        raise restated(error, sentence) from error
+
+
+def restated(error: OSError, sentence: str) -> OSError:
+    """Give an error of the same kind and number, with a sentence for its text."""
+    new = type(error)(sentence)
+    new.errno = error.errno
+    return new
+
+
+def _check_place(place: Path, what: str) -> None:
+    if os.path.isdir(place):
+        raise IsADirectoryError(f"expected a file to write {what} to, got the folder {place}; name a file in it")
+    if os.path.exists(place) and not os.path.isfile(place):  # A pipe or a device, which must not be replaced.
+        raise OSError(f"expected a file to write {what} to, got {place}, which is not a plain file; name another one")
+    if not os.path.isdir(place.parent):
+        raise FileNotFoundError(
+            f"expected to write {what} to {place}, but there is no folder {place.parent}; make it first"
+        )
+
+
+def _replace(target: Path, write: Callable[[BinaryIO], object], keep_previous: bool, system: System) -> None:
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     kept = previous_path(draft)
     try:
         with draft.open("xb") as file:  # Not tempfile, whose files are for the owner alone whatever the umask says.
-            for piece in pieces:
-                file.write(piece)
+            write(file)
             file.flush()
-            os.fsync(file.fileno())
-        had_one = target.exists()
-        if had_one:
-            _second_name(target, kept)
+            system.fsync(file.fileno())
+        keep = keep_previous and target.exists()
+        if keep:
+            _second_name(target, kept, system)
         # The target goes first: if it was damaged, its predecessor is needed until there is a whole file in its place.
-        os.replace(draft, target)
-        if had_one:
-            os.replace(kept, previous_path(target))
-        _sync_folder(target.parent)
+        system.replace(draft, target)
+        if keep:
+            system.replace(kept, previous_path(target))
+        _sync_folder(target.parent, system)
     finally:
         for leftover in (draft, kept):  # `kept` also stays if target and predecessor were one file of two names.
             with contextlib.suppress(OSError):
                 leftover.unlink(missing_ok=True)
 
 
-def _second_name(target: Path, kept: Path) -> None:
+def _second_name(target: Path, kept: Path, system: System) -> None:
     try:
-        os.link(target, kept)
+        system.link(target, kept)
     except (OSError, NotImplementedError):  # Not every file system has links, nor allows them to everybody.
         with target.open("rb") as old, kept.open("xb") as copy:
             shutil.copyfileobj(old, copy)
             copy.flush()
-            os.fsync(copy.fileno())
+            system.fsync(copy.fileno())
 
 
-def _sync_folder(folder: Path) -> None:
+def _sync_folder(folder: Path, system: System) -> None:
     """Make the new names as durable as the bytes, where the system can."""
     if os.name == "nt":  # Folders cannot be opened there.
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        system.fsync(handle)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # Some network file systems know no such thing.
             raise

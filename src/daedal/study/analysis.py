@@ -1,4 +1,4 @@
-"""What the runs of a study say: the sizes that solve 50 and 90 %, their effort, and who is significantly better."""
+"""What the runs of a study say: the sizes that solve 50 and 90 %, their effort, and which is significantly better."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from daedal.study.plan import LEVELS, Choice, Outcomes, Unsettled, choices
+from daedal.study.rank_tests import Test
 from daedal.study.run import DONE, KILLED, Run
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.study.statistics import Test, Verdict, mean_sd, verdicts
+from daedal.study.statistics import Verdict, mean_sd, verdicts
 
 Runs: TypeAlias = Mapping[str, Mapping[int, Run]]
 """By the key of a cell and by seed, as a store gives them."""
@@ -35,6 +36,8 @@ class Effort:
 
     Attributes
     ----------
+    popsize
+        The cell's population size; None for an algorithm without a population.
     runs, solved, failed
         Runs made, solved, and ended by an error.
     complete
@@ -43,9 +46,11 @@ class Effort:
         The best fitness of a run.
     evaluations, seconds
         Until the best solution: evaluations, and CPU seconds. None without a run that ended well.
+    batches
+        Of whole runs; None where they were not counted.
     """
 
-    popsize: int
+    popsize: int | None
     runs: int
     solved: int
     failed: int
@@ -53,6 +58,7 @@ class Effort:
     best: Measure | None
     evaluations: Measure | None
     seconds: Measure | None
+    batches: Measure | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,48 +116,24 @@ def analyse(
     test
         "signed-rank" (runs paired by seed, as in the paper) or "mann-whitney".
     correct
-        Whether to correct the p-values of a cell's pairs by Holm's method.
+        Whether to correct the p-values of each problem and level for the number of pairs, by Holm's method.
     confirm
         How many fresh seeds confirm each choice.
     """
     rows: list[Row] = []
     for problem in study.problems:
-        found = {algorithm: _choices(study, runs, problem, algorithm) for algorithm in study.algorithms}
+        chosen = {algorithm: _choices(study, runs, problem, algorithm) for algorithm in study.algorithms}
         verdicts_at = {
-            level: _verdicts(study, runs, problem, {one: chosen[level] for one, chosen in found.items()}, test, correct)
+            level: _verdicts(study, runs, problem, {one: found[level] for one, found in chosen.items()}, test, correct)
             for level in LEVELS
         }
-        for algorithm, chosen in found.items():
+        for algorithm, found in chosen.items():
             entries = {
-                level: _entry(study, runs, problem, algorithm, chosen[level], verdicts_at[level], confirm)
+                level: _entry(study, runs, problem, algorithm, found[level], verdicts_at[level], confirm)
                 for level in LEVELS
             }
             rows.append(_row(study, runs, problem, algorithm, entries, confirm))
     return rows
-
-
-def _row(
-    study: Study,
-    runs: Runs,
-    problem: StudyProblem,
-    algorithm: StudyAlgorithm,
-    entries: Mapping[int, Entry],
-    confirm: int,
-) -> Row:
-    cells = {popsize: _of_cell(study, runs, problem, algorithm, popsize) for popsize in algorithm.popsizes}
-    made = [run for found in cells.values() for run in found.values()]
-    is_open = any(entry.choice is Unsettled.OPEN for entry in entries.values())
-    largest = max((popsize for popsize, found in cells.items() if found), default=None)
-    keys = [study.cell(problem, algorithm, popsize).key for popsize in algorithm.popsizes]
-    fresh = [run for key in keys for run in _made(runs.get(key, {}), study.fresh_seeds(confirm)).values()]
-    return Row(
-        problem=problem,
-        algorithm=algorithm,
-        entries=entries,
-        judged=not any(run.success is None for run in made),
-        failed=sum(run.status != DONE for run in (*made, *fresh)),
-        under_way=_effort(largest, cells[largest], study.seeds) if is_open and largest is not None else None,
-    )
 
 
 def outcomes(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> Outcomes:
@@ -169,19 +151,41 @@ def efforts(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlg
 
 
 def _of_cell(
-    study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int
-) -> Mapping[int, Run]:
-    """Give the runs of a cell that belong to the study: a store may hold those of others, too."""
-    return _made(runs.get(study.cell(problem, algorithm, popsize).key, {}), study.seeds)
+    study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int | None, *, fresh: int = 0
+) -> dict[int, Run]:
+    """Give the runs of a cell that belong to the study, or with fresh seeds; a store may hold those of others, too.
 
-
-def _made(found: Mapping[int, Run], seeds: Sequence[int]) -> dict[int, Run]:
-    """Give the runs of some seeds; one that was killed from outside has yet to be made."""
+    One that was killed from outside has yet to be made.
+    """
+    found = runs.get(study.cell(problem, algorithm, popsize).key, {})
+    seeds = study.fresh_seeds(fresh) if fresh else study.seeds
     return {seed: found[seed] for seed in seeds if seed in found and found[seed].status != KILLED}
 
 
 def _choices(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> dict[int, Choice]:
     return choices(outcomes(study, runs, problem, algorithm), algorithm.popsizes, study.seeds)
+
+
+def _row(
+    study: Study,
+    runs: Runs,
+    problem: StudyProblem,
+    algorithm: StudyAlgorithm,
+    entries: Mapping[int, Entry],
+    confirm: int,
+) -> Row:
+    cells = [_of_cell(study, runs, problem, algorithm, popsize) for popsize in algorithm.popsizes]
+    again = [_of_cell(study, runs, problem, algorithm, size, fresh=confirm) for size in algorithm.popsizes if confirm]
+    tried = efforts(study, runs, problem, algorithm)
+    is_open = any(entry.choice is Unsettled.OPEN for entry in entries.values())
+    return Row(
+        problem=problem,
+        algorithm=algorithm,
+        entries=entries,
+        judged=not any(run.success is None for found in cells for run in found.values()),
+        failed=sum(run.status != DONE for found in (*cells, *again) for run in found.values()),
+        under_way=tried[-1] if is_open and tried else None,
+    )
 
 
 def _entry(
@@ -195,19 +199,17 @@ def _entry(
 ) -> Entry:
     if isinstance(choice, Unsettled):
         return Entry(choice=choice)
-    key = study.cell(problem, algorithm, choice).key
-    found = runs.get(key, {})
-    of_study, fresh = _made(found, study.seeds), _made(found, study.fresh_seeds(confirm))
+    made = _of_cell(study, runs, problem, algorithm, choice.popsize)
     own = (verdicts_of[0].get(algorithm.name, Verdict()), verdicts_of[1].get(algorithm.name, Verdict()))
-    return Entry(
-        choice=choice,
-        effort=_effort(choice, of_study, study.seeds, own),
-        confirmed=_effort(choice, fresh, study.fresh_seeds(confirm)) if confirm else None,
-    )
+    effort = _effort(choice.popsize, made, study.seeds, own)
+    if not confirm:
+        return Entry(choice=choice, effort=effort)
+    again = _of_cell(study, runs, problem, algorithm, choice.popsize, fresh=confirm)
+    return Entry(choice=choice, effort=effort, confirmed=_effort(choice.popsize, again, study.fresh_seeds(confirm)))
 
 
 def _effort(
-    popsize: int,
+    popsize: int | None,
     runs: Mapping[int, Run],
     seeds: Sequence[int],
     found: tuple[Verdict, Verdict] = (Verdict(), Verdict()),
@@ -222,6 +224,7 @@ def _effort(
         best=_measure([run.best for run in done]),
         evaluations=_measure([run.evaluations for run in done], found[0]),
         seconds=_measure([run.seconds for run in done], found[1]),
+        batches=_measure([run.batches for run in done]),
     )
 
 
@@ -245,10 +248,10 @@ def _verdicts(
 ) -> tuple[Verdicts, Verdicts]:
     """Say whose evaluations, and whose seconds, are significantly the smallest.
 
-    Nobody has won before all have ended: there is none while a rival's size, or a run of it, is still missing. A rival
-    of which no size reaches the level takes no part. Seconds are compared on one kind of processor only.
+    Nobody has won before all have ended: there is no verdict while a rival's size, or a run of it, is still missing. A
+    rival that does not reach the level with any size takes no part. Seconds are compared on one kind of processor only.
     """
-    if any(choice is Unsettled.OPEN for choice in chosen.values()):
+    if Unsettled.OPEN in chosen.values():
         return {}, {}
     evaluations: dict[str, dict[int, float]] = {}
     seconds: dict[str, dict[int, float]] = {}
@@ -256,7 +259,7 @@ def _verdicts(
     for algorithm, choice in chosen.items():
         if isinstance(choice, Unsettled):
             continue
-        found = _of_cell(study, runs, problem, algorithm, choice)
+        found = _of_cell(study, runs, problem, algorithm, choice.popsize)
         if len(found) < study.runs:
             return {}, {}
         done = {seed: run for seed, run in found.items() if run.evaluations is not None and run.seconds is not None}

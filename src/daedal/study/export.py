@@ -6,14 +6,13 @@ import csv
 import importlib
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from daedal.settings.parameters import unknown
 
 FORMATS = ("csv", "json", "parquet")
-
-
 _ARROW = {bool: "bool_", int: "int64", float: "float64", str: "string"}
 
 
@@ -54,16 +53,16 @@ def _csv(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Iter
 
 
 def _json(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Iterator[bytes]:
-    """One array, one row a line; infinity and nan, which JSON does not have, become null."""
+    """One array, one row per line; infinity and nan, which JSON does not have, become null."""
     yield b"["
     for index, row in enumerate(rows):
-        finite = {name: None if _is_odd(value) else value for name, value in row.items()}
+        finite = {name: value if _is_json(value) else None for name, value in row.items()}
         yield (b",\n" if index else b"\n") + json.dumps(finite, allow_nan=False).encode()
     yield b"\n]\n"
 
 
-def _is_odd(value: object) -> bool:
-    return isinstance(value, float) and (value != value or abs(value) == float("inf"))
+def _is_json(value: object) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _parquet(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Iterator[bytes]:

@@ -39,10 +39,11 @@ _METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"Creation
 _GREY = "#555555"
 
 
-def draw(study: Study, runs: Runs, problem: StudyProblem, *, optimum: float | None = None) -> Figure:
-    """Draw average best fitness against average evaluations and CPU seconds, one point a population size.
+def draw(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
+    """Draw average best fitness against average evaluations and CPU seconds, one point per population size.
 
-    Lines join adjacent sizes. A size of which not all runs are made has an open marker, one without runs none.
+    Lines join adjacent sizes. A size with runs still missing has an open marker; one without runs has none. The
+    optimum, where the runs know it, or else the target is a dashed line.
 
     Parameters
     ----------
@@ -50,14 +51,11 @@ def draw(study: Study, runs: Runs, problem: StudyProblem, *, optimum: float | No
         What was run, and what came of it.
     problem
         The one to draw.
-    optimum
-        Best fitness there is, a dashed line; None: as the runs have recorded it.
 
     Examples
     --------
     >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
-    >>> figure = draw(study, {}, study.problems[0], optimum=20.0)
-    >>> figure.get_suptitle()
+    >>> draw(study, {}, study.problems[0]).get_suptitle()
     'onemax:n=20'
     """
     matplotlib = find_matplotlib()
@@ -66,11 +64,11 @@ def draw(study: Study, runs: Runs, problem: StudyProblem, *, optimum: float | No
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.0, 4.0), layout="constrained")
         figure.suptitle(_plain(problem_title(problem)[0]), fontsize=12, fontweight="bold")
         left, right = figure.subplots(1, 2, sharey=True)
-        best = _goal(study, runs, problem) if optimum is None else ("optimum", optimum)
+        goal = _goal(study, runs, problem)
         lines = []
         for axes, measure in ((left, "evaluations"), (right, "seconds")):
             lines = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
-            _draw_goal(axes, best, problem)
+            _draw_goal(axes, goal, problem)
             _scale(axes)
         _label(left, right, problem)
         partial = any(not effort.complete for sizes in found.values() for effort in sizes)

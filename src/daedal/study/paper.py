@@ -112,7 +112,7 @@ def _algorithms(study: Study, names: Sequence[str]) -> list[StudyAlgorithm]:
 def _up_to(algorithm: StudyAlgorithm, largest: int | None) -> StudyAlgorithm:
     if largest is None:
         return algorithm
-    popsizes = tuple(size for size in algorithm.popsizes if size <= largest)
+    popsizes = tuple(size for size in algorithm.popsizes if size is None or size <= largest)
     if not popsizes:
         raise ValueError(
             f"expected a largest popsize of at least {algorithm.popsizes[0]}, the smallest of {algorithm.name}, "

@@ -9,6 +9,7 @@ from the number of workers, nor from how often a study was stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
@@ -17,47 +18,54 @@ from daedal.study.statistics import required
 LEVELS = (50, 90)
 """Percentages of solved runs that the paper's table asks for."""
 
-Outcomes: TypeAlias = Mapping[int, Mapping[int, bool | None]]
-"""By population size and seed: whether a run solved its problem; None where nobody can know."""
+Outcomes: TypeAlias = Mapping[int | None, Mapping[int, bool | None]]
+"""By population size and seed: whether a run solved its problem; None where that cannot be known."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The smallest population size that reaches a level; None for an algorithm without a population."""
+
+    popsize: int | None
 
 
 class Unsettled(Enum):
-    """Why there is no population size for a level."""
+    """Why there is no answer for a level."""
 
     NONE = "no size does"
     OPEN = "not known yet"
 
 
-Choice: TypeAlias = "int | Unsettled"
+Choice: TypeAlias = Settled | Unsettled
 
 
-def choices(outcomes: Outcomes, popsizes: Sequence[int], seeds: Sequence[int]) -> dict[int, Choice]:
+def choices(outcomes: Outcomes, popsizes: Sequence[int | None], seeds: Sequence[int]) -> dict[int, Choice]:
     """Give, for each level, the smallest population size that reaches it.
 
     Examples
     --------
     >>> choices({50: {0: False, 1: True}, 100: {0: True, 1: True}}, [50, 100], range(2))
-    {50: 50, 90: 100}
+    {50: Settled(popsize=50), 90: Settled(popsize=100)}
     """
     return {level: _choice(outcomes, popsizes, seeds, level) for level in LEVELS}
 
 
-def _choice(outcomes: Outcomes, popsizes: Sequence[int], seeds: Sequence[int], level: int) -> Choice:
+def _choice(outcomes: Outcomes, popsizes: Sequence[int | None], seeds: Sequence[int], level: int) -> Choice:
     needed = required(level, len(seeds))
     for popsize in popsizes:
         known = outcomes.get(popsize, {})
         solved = sum(known.get(seed) is True for seed in seeds)
         unknown = sum(seed not in known for seed in seeds)
         if solved >= needed:
-            return popsize
+            return Settled(popsize)
         if solved + unknown >= needed:
             return Unsettled.OPEN
     return Unsettled.NONE
 
 
 def needed_runs(
-    outcomes: Outcomes, popsizes: Sequence[int], seeds: Sequence[int], *, full_grid: bool = False
-) -> list[tuple[int, int]]:
+    outcomes: Outcomes, popsizes: Sequence[int | None], seeds: Sequence[int], *, full_grid: bool = False
+) -> list[tuple[int | None, int]]:
     """List the runs, by population size and seed, that are certain to be needed next.
 
     As if runs were made one by one in the order of their seeds, and a size left at the first moment at which it can be
@@ -73,7 +81,7 @@ def needed_runs(
         return [(popsize, seed) for popsize in popsizes for seed in seeds if seed not in outcomes.get(popsize, {})]
     for index, popsize in enumerate(popsizes):
         settled = choices(outcomes, popsizes[:index], seeds)
-        open_levels = [level for level, choice in settled.items() if not isinstance(choice, int)]
+        open_levels = [level for level, choice in settled.items() if isinstance(choice, Unsettled)]
         if not open_levels:
             return []
         runs = _needed_of_size(outcomes.get(popsize, {}), seeds, min(open_levels))

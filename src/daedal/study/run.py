@@ -19,6 +19,7 @@ COLUMNS: dict[str, type] = {
     "evaluations_to_best": int,
     "evaluations": int,
     "unique_evaluations": int,
+    "batches": int,
     "generations": int,
     "cpu_seconds_to_best": float,
     "cpu_seconds": float,
@@ -47,11 +48,13 @@ class Run:
     status
         "done"; "failed": it raised, or ended its process; "killed": its process was killed from outside.
     success
-        Whether it solved its problem; None where nobody can know, False for a run that did not end well.
+        Whether it solved its problem; None where that cannot be known, False for a run that did not end well.
     evaluations, seconds
         Until the best solution: evaluations, and CPU seconds.
+    batches, generations
+        Of the whole run; None in stores from before batches were counted.
     cpu
-        The processor that it was made with, where somebody wrote it down.
+        The processor that it was made with, where it was written down.
     """
 
     seed: int
@@ -62,5 +65,7 @@ class Run:
     evaluations: int | None = None
     seconds: float | None = None
     total_seconds: float | None = None
+    batches: int | None = None
+    generations: int | None = None
     error: str | None = None
     cpu: str | None = None

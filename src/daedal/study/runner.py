@@ -118,12 +118,13 @@ class Progress:
 
     def _expected(self, cell: Cell) -> float | None:
         """Expect of a run what those of its cell took, or of a smaller size, in proportion."""
-        for size in reversed([size for size in cell.algorithm.popsizes if size <= cell.popsize]):
+        sizes = cell.algorithm.popsizes
+        for size in reversed(sizes[: sizes.index(cell.popsize) + 1]):
             key = self.study.cell(cell.problem, cell.algorithm, size).key
             cpu = [run.total_seconds for run in self.runs.get(key, {}).values() if run.total_seconds is not None]
             took = self.took.get(key, cpu)  # a program that is waited for takes no CPU time of ours
             if took:
-                return sum(took) / len(took) * cell.popsize / size
+                return sum(took) / len(took) * (cell.popsize or 1) / (size or 1)
         return None
 
 

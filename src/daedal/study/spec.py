@@ -99,11 +99,14 @@ class StudyProblem:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyAlgorithm:
-    """An algorithm of a study: what tables call it, what it is, the population sizes to try."""
+    """An algorithm of a study: what tables call it, what it is, the population sizes to try.
+
+    An algorithm without a population has the one "size" None.
+    """
 
     name: str
     algorithm: Algorithm
-    popsizes: tuple[int, ...]
+    popsizes: tuple[int | None, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +115,7 @@ class Cell:
 
     problem: StudyProblem
     algorithm: StudyAlgorithm
-    popsize: int
+    popsize: int | None
     limits: Limits
     shuffle: bool
 
@@ -197,7 +200,7 @@ class Study:
         """Each problem with each algorithm."""
         return [(problem, algorithm) for problem in self.problems for algorithm in self.algorithms]
 
-    def cell(self, problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int) -> Cell:
+    def cell(self, problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int | None) -> Cell:
         """Give one cell."""
         return _cell(problem, algorithm, popsize, self.limits, self.shuffle)
 
@@ -284,7 +287,7 @@ def _seed(given: Any) -> int:
 
 
 @lru_cache(maxsize=100_000)
-def _cell(problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int, limits: Limits, shuffle: bool) -> Cell:
+def _cell(problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int | None, limits: Limits, shuffle: bool) -> Cell:
     """Make a cell, once, because its key takes a while to compute."""
     return Cell(problem=problem, algorithm=algorithm, popsize=popsize, limits=limits, shuffle=shuffle)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from daedal.study.analysis import Runs, outcomes
-from daedal.study.plan import Unsettled, choices, needed_runs
+from daedal.study.plan import Settled, choices, needed_runs
 from daedal.study.run import DONE, FAILED, KILLED
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
 
@@ -30,7 +30,7 @@ class CellStatus:
 
     problem: str
     algorithm: str
-    popsize: int
+    popsize: int | None
     done: int
     failed: int
     killed: int
@@ -88,13 +88,13 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
 
 def needed(
     study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, confirm: int, full_grid: bool
-) -> list[tuple[int, int]]:
+) -> list[tuple[int | None, int]]:
     """List the runs, by population size and seed, that are certain to be needed: of the study, and to confirm it."""
     known = outcomes(study, runs, problem, algorithm)
     wanted = needed_runs(known, algorithm.popsizes, study.seeds, full_grid=full_grid)
     if confirm:
         chosen = choices(known, algorithm.popsizes, study.seeds).values()
-        for popsize in sorted({choice for choice in chosen if not isinstance(choice, Unsettled)}):
+        for popsize in [size for size in algorithm.popsizes if Settled(size) in chosen]:
             found = runs.get(study.cell(problem, algorithm, popsize).key, {})
             wanted += [(popsize, seed) for seed in study.fresh_seeds(confirm) if seed not in found]
     return wanted

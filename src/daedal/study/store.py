@@ -231,7 +231,7 @@ class Store:
                 row["success"] = None if row["success"] is None else bool(row["success"])
                 row["preset"] = row["algorithm"]
                 row["problem"], row["algorithm"] = shown.get(row["cell"], (row["problem"], row["algorithm"]))
-                yield {name: row[name] for name in COLUMNS}
+                yield {name: row.get(name) for name in COLUMNS}
 
     def _names(self) -> dict[str, tuple[str, str]]:
         """Give what problem and algorithm of a cell are called in the study with it that was last run."""

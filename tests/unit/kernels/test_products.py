@@ -81,22 +81,14 @@ def test_affine(n: int, m: int) -> None:
 def test_affine_transposed(n: int, m: int) -> None:
     rng = np.random.default_rng(n * 1000 + m)
     w, bias = matrix(rng, n, m, pad_rows=True), matrix(rng, 1, n)[0]
-    w_t = np.zeros((padded(m), padded(n)), dtype=np.float32)
+    w_t = np.full((padded(m), padded(n)), GARBAGE)
     keep_transpose(w, w_t)
+    np.testing.assert_array_equal(w_t, w.T if max(w.shape) <= TILED_UP_TO else np.full_like(w_t, GARBAGE))
     for rows in ROWS:
         x, out = matrix(rng, rows, m), to_be_written(rows, n)
         affine_transposed(x, w, w_t, bias, m, n, out)
         assert_product(out[:, :n], bias[:n], x[:, :m], w[:n, :m].T)
         assert_zero_padding(out, rows, n)
-
-
-@pytest.mark.parametrize(("n", "m"), SHAPES)
-def test_keep_transpose(n: int, m: int) -> None:
-    w = matrix(np.random.default_rng(n * 1000 + m), n, m, pad_rows=True)
-    w_t = np.full((padded(m), padded(n)), GARBAGE)
-    keep_transpose(w, w_t)
-    tiled = max(w.shape) <= TILED_UP_TO
-    np.testing.assert_array_equal(w_t, w.T if tiled else np.full_like(w_t, GARBAGE))
 
 
 @pytest.mark.parametrize(("n", "m"), SHAPES)
@@ -132,13 +124,3 @@ def test_tiled_product_reads_by_its_strides_and_writes_only_its_cells(rows: int,
     assert_product(c[:rows, :columns], start, a_in[1 : depth + 1, 2 : rows + 2].T, b_in[3 : depth + 3, :columns])
     assert (c[rows:] == GARBAGE).all()
     assert (c[:, columns:] == GARBAGE).all()
-
-
-def test_tiled_product_starts_every_row_from_one_bias_where_its_stride_is_zero() -> None:
-    rng = np.random.default_rng(0)
-    a = rng.standard_normal((6, 5)).astype(np.float32)
-    b = rng.standard_normal((5, 16)).astype(np.float32)
-    bias = rng.standard_normal(16).astype(np.float32)
-    c = np.zeros((6, 16), dtype=np.float32)
-    tiled_product(a, 0, 5, 1, b, 0, 16, bias, 0, c, 16, 6, 16, 5)
-    assert_product(c, bias, a, b)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.linalg  # noqa: F401  both BLAS libraries are loaded before they are counted
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from daedal.kernels import dae as kernels
 from daedal.kernels.threads import one_blas_thread
-from daedal.models import DAE
-from daedal.models import dae as module
+from daedal.models import DAE, RBM, Model
 
 
 def blas_threads() -> set[int]:
@@ -21,46 +21,37 @@ def blas_threads() -> set[int]:
 
 def test_one_inside_and_the_callers_number_outside() -> None:
     with threadpool_limits(limits=2, user_api="blas"):
-        assert blas_threads() == {2}
         with one_blas_thread():
             assert blas_threads() == {1}
-        assert blas_threads() == {2}
-
-
-def test_nested() -> None:
-    with threadpool_limits(limits=2, user_api="blas"):
-        with one_blas_thread():
             with one_blas_thread():
                 assert blas_threads() == {1}
             assert blas_threads() == {1}
         assert blas_threads() == {2}
-
-
-def test_given_back_after_an_exception() -> None:
-    with threadpool_limits(limits=2, user_api="blas"):
         with pytest.raises(KeyError), one_blas_thread():
             raise KeyError("an objective of the user")
         assert blas_threads() == {2}
 
 
-def test_the_autoencoder_trains_and_samples_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = {}
+class Watching(np.random.Generator):
+    """Looks at the threads of BLAS whenever words are drawn, which the kernels get at once."""
 
-    def listen(name: str) -> None:
-        kernel = getattr(kernels, name)
+    def __init__(self, seed: int) -> None:
+        super().__init__(np.random.SFC64(seed))
+        self.seen: list[set[int]] = []
 
-        def listener(*args):
-            seen[name] = blas_threads()
-            return kernel(*args)
+    @property
+    def bit_generator(self) -> Any:
+        self.seen.append(blas_threads())
+        return super().bit_generator
 
-        monkeypatch.setattr(kernels, name, listener)
 
-    monkeypatch.setattr(module, "announce", lambda kernel: None)  # it asks the kernel itself
-    for name in ("train", "mean_error", "sample"):
-        listen(name)
+@pytest.mark.parametrize("model", [DAE(max_epochs=5), RBM(max_epochs=5)], ids=["DAE", "RBM"])
+def test_networks_train_and_sample_with_one(model: Model) -> None:
     x = np.random.default_rng(0).integers(0, 2, (20, 6), dtype=np.uint8)
+    training, sampling = Watching(0), Watching(1)
     with threadpool_limits(limits=2, user_api="blas"):
-        rng = np.random.default_rng(0)
-        DAE(max_epochs=5).fit(x, rng=rng).sample(4, rng=rng)
+        model.fit(x, rng=training).sample(4, rng=sampling)
         assert blas_threads() == {2}
-    assert seen == {"train": {1}, "mean_error": {1}, "sample": {1}}
+    for rng in (training, sampling):
+        assert rng.seen
+        assert all(threads == {1} for threads in rng.seen)

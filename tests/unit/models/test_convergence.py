@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
 
-from daedal.models.convergence import TrainingErrors, gap, half_width, late_gain, smoothed
+from daedal.models.convergence import TrainingErrors, gap, half_width, late_gain, smoothed, train_to_convergence
 
 
 def falling(count: int) -> list[float]:
@@ -18,16 +20,13 @@ def test_the_half_width_grows_at_20_and_30_measurements() -> None:
     assert [half_width(count) for count in range(1, 41)] == [2] * 19 + [3] * 10 + [4] * 11
 
 
-def test_smoothing_pads_on_the_left_with_the_first_error() -> None:
+def test_smoothing_is_centred_and_pads_on_the_left_with_the_first_error() -> None:
     errors = [10.0, 8.0, 6.0, 5.0, 4.0]
     assert smoothed(errors, 0, 2) == pytest.approx((10 + 10 + 10 + 8 + 6) / 5)
     assert smoothed(errors, 1, 2) == pytest.approx((10 + 10 + 8 + 6 + 5) / 5)
     assert smoothed(errors, 2, 2) == pytest.approx((10 + 8 + 6 + 5 + 4) / 5)
-
-
-@pytest.mark.parametrize("half", [2, 3, 4])
-def test_smoothing_is_centred(half: int) -> None:
-    assert smoothed(falling(30), 12, half) == pytest.approx(88.0)
+    for half in (2, 3, 4):
+        assert smoothed(falling(30), 12, half) == pytest.approx(88.0)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +36,8 @@ def test_smoothing_is_centred(half: int) -> None:
         ([10.0, 8.0, 6.0, 5.0, 4.0], Fraction(12, 22)),
         # half 2, points 0..6, two thirds at 4: start (9+9+9+5+3)/5 = 7, there (3+2+2+2+2)/5 = 2.2, end 2
         ([9.0, 5.0, 3.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0], Fraction(2, 50)),
+        # half 2, points 0..6: the last averages measurements 4..8, whose order does not matter
+        ([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 1.0, 2.0], Fraction(5 - 3) / (Fraction(42, 5) - 3)),
         # half 2, points 0..16, two thirds at 10: start 100 - 3/5, there 90, end 84
         (falling(19), Fraction(84 + 6 - 84) / (100 - Fraction(3, 5) - 84)),
         # half 3, points 0..16, two thirds at 10: start (4 * 100 + 99 + 98 + 97)/7, there 90, end 84
@@ -51,51 +52,34 @@ def test_late_gain(errors: list[float], expected: Fraction) -> None:
     assert late_gain(errors) == pytest.approx(float(expected), rel=1e-12)
 
 
-def test_the_last_points_are_not_produced() -> None:
-    # Nine measurements give seven smoothed points; the last of them averages measurements 4..8 with equal weights.
-    errors = [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
-    start, there, end = (9 + 9 + 9 + 8 + 7) / 5, (7 + 6 + 5 + 4 + 3) / 5, (5 + 4 + 3 + 2 + 1) / 5
-    assert late_gain(errors) == pytest.approx((there - end) / (start - end))
-    swapped = [*errors[:7], 1.0, 2.0]  # within the last window order does not matter
-    assert late_gain(swapped) == pytest.approx((there - end) / (start - end))
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_all_gain_is_late_where_it_is_too_early_to_tell(count: int) -> None:
-    assert late_gain(falling(count)) == 1.0
-
-
-@pytest.mark.parametrize("errors", [[3.0] * 9, [float(i) for i in range(12)], [0.0] * 40])
-def test_no_gain_at_all_has_no_late_share(errors: list[float]) -> None:
-    assert late_gain(errors) is None
-
-
-def test_late_gain_is_negative_where_the_error_rises_again() -> None:
+def test_late_gain_where_there_is_none_to_speak_of() -> None:
+    for count in (1, 2, 3, 4):
+        assert late_gain(falling(count)) == 1.0, "too early to tell"
+    for errors in ([3.0] * 9, [float(i) for i in range(12)], [0.0] * 40):
+        assert late_gain(errors) is None, "no gain at all"
     share = late_gain([9.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0])
     assert share is not None
-    assert share < 0
+    assert share < 0, "the error rises again"
 
 
-def test_gap_by_hand() -> None:
-    # half 2: the last smoothed point averages all five
-    assert gap([4.0, 3.0, 2.0, 2.0, 2.0], [4.0, 3.0, 3.0, 3.0, 3.0]) == pytest.approx((3.2 - 2.6) / 2.6)
-    assert gap([2.0] * 25, [2.5] * 25) == pytest.approx(0.25)
-    assert gap([2.0] * 25, [1.5] * 25) == pytest.approx(-0.25)
-
-
-def test_gap_averages_only_the_last_window() -> None:
-    train = [50.0] * 21 + [2.0] * 9  # half 4: measurements 21..29
-    validation = [1.0] * 21 + [3.0] * 9
-    assert gap(train, validation) == pytest.approx(0.5)
-
-
-def test_gap_of_a_short_series_is_that_of_its_last_measurement() -> None:
-    assert gap([4.0], [5.0]) == pytest.approx(0.25)
-    assert gap([9.0, 4.0], [1.0, 6.0]) == pytest.approx(0.5)
-
-
-def test_gap_without_any_training_error_is_none_to_speak_of() -> None:
-    assert gap([0.0] * 9, [1.0] * 9) == 0.0
+@pytest.mark.parametrize(
+    ("train", "validation", "expected"),
+    [
+        # half 2: the last smoothed point averages all five
+        ([4.0, 3.0, 2.0, 2.0, 2.0], [4.0, 3.0, 3.0, 3.0, 3.0], (3.2 - 2.6) / 2.6),
+        ([2.0] * 25, [2.5] * 25, 0.25),
+        ([2.0] * 25, [1.5] * 25, -0.25),
+        # half 4: only the last window, measurements 21..29
+        ([50.0] * 21 + [2.0] * 9, [1.0] * 21 + [3.0] * 9, 0.5),
+        # a short series: its last measurement
+        ([4.0], [5.0], 0.25),
+        ([9.0, 4.0], [1.0, 6.0], 0.5),
+        # no training error at all
+        ([0.0] * 9, [1.0] * 9, 0.0),
+    ],
+)
+def test_gap_by_hand(train: list[float], validation: list[float], expected: float) -> None:
+    assert gap(train, validation) == pytest.approx(expected)
 
 
 def measured(train: list[float], validation: list[float] | None = None, **rule: float | None) -> TrainingErrors:
@@ -105,39 +89,29 @@ def measured(train: list[float], validation: list[float] | None = None, **rule: 
     return errors
 
 
-def test_the_best_so_far_is_told_by_the_training_error() -> None:
+def test_the_best_so_far_is_told_by_the_validation_error_where_there_is_one() -> None:
     errors = TrainingErrors(gamma=0.05, overfitting=None)
     assert [errors.add(e, None) for e in (5.0, 4.0, 4.5, 4.0, 3.0, 3.1)] == [True, True, False, True, True, False]
-
-
-def test_the_best_so_far_is_told_by_the_validation_error_where_there_is_one() -> None:
     errors = TrainingErrors(gamma=0.05, overfitting=0.1)
     pairs = [(5.0, 5.0), (4.0, 5.5), (6.0, 4.0), (1.0, 4.1)]
     assert [errors.add(*pair) for pair in pairs] == [True, False, True, False]
-    assert errors.train == [5.0, 4.0, 6.0, 1.0]
-    assert errors.validation == [5.0, 5.5, 4.0, 4.1]
+    assert (errors.train, errors.validation) == ([5.0, 4.0, 6.0, 1.0], [5.0, 5.5, 4.0, 4.1])
 
 
-def test_training_goes_on_while_the_last_third_still_gains() -> None:
-    assert not measured(falling(12)).converged()
-    assert not measured(falling(2)).converged()
+def test_training_ends_without_gain_or_below_gamma_and_not_at_it() -> None:
     assert not TrainingErrors(gamma=0.05, overfitting=0.1).converged()
-
-
-def test_training_ends_below_gamma_and_not_at_it() -> None:
+    for count in (2, 12):
+        assert not measured(falling(count)).converged(), "the last third still gains"
     errors = [10.0, 8.0, 6.0, 5.0, 4.0]
     share = late_gain(errors)
     assert share is not None
     assert not measured(errors, gamma=share).converged()
     assert measured(errors, gamma=share + 1e-9).converged()
-
-
-def test_training_ends_without_gain() -> None:
     assert measured([3.0] * 9).converged()
     assert measured([1.0, 2.0, 3.0, 4.0, 5.0], gamma=0.0).converged()
 
 
-def test_training_ends_when_only_the_validation_error_has_converged() -> None:
+def test_training_ends_when_only_one_of_the_errors_has_converged() -> None:
     flat = [90.0, 80.0, *[70.0] * 10]
     assert not measured(falling(12), falling(12)).converged()
     assert measured(falling(12), flat).converged()
@@ -150,3 +124,55 @@ def test_training_ends_when_it_overfits() -> None:
     for overfitting, ends in ((0.1 + 1e-9, False), (0.1 - 1e-9, True), (None, False)):
         assert measured(train, [1.1 * e for e in train], overfitting=overfitting).converged() is ends
     assert not measured(train, None, overfitting=0.0).converged()
+
+
+class Training:
+    """A training whose errors are given, with a check at every fifth epoch; theta is a list with the epoch in it."""
+
+    def __init__(self, train: list[float], validation: list[float] | None = None) -> None:
+        self.theta = [0]
+        self.train, self.validation = train, validation
+
+    def epochs(self) -> Iterator[int]:
+        for check in range(len(self.train)):
+            self.theta[0] = 5 * (check + 1)
+            yield self.theta[0]
+
+    def measure(self) -> tuple[float, float | None]:
+        check = self.theta[0] // 5 - 1
+        return self.train[check], None if self.validation is None else self.validation[check]
+
+    def run(self, *, min_epochs: int = 0, **rule: float | None) -> tuple[list[int], int, float]:
+        errors = measured([], **rule)
+        return train_to_convergence(self.theta, self.epochs(), self.measure, list.copy, errors, min_epochs=min_epochs)
+
+
+@pytest.mark.parametrize(("min_epochs", "epochs"), [(0, 5), (5, 5), (6, 10), (50, 50), (51, 55), (10**9, 100)])
+def test_training_ends_at_the_first_check_it_may(min_epochs: int, epochs: int) -> None:
+    """With a gamma that every late gain is below; without any check left it ends anyway."""
+    assert Training(falling(20)).run(min_epochs=min_epochs, gamma=1e9)[1] == epochs
+
+
+def test_training_ends_when_the_error_stands_still() -> None:
+    """Falls by ten for ten measurements, then not at all: the share of the last third sinks from one to nothing."""
+    errors = [200.0 - 10 * min(k, 10) for k in range(40)]
+    checks = Training(errors).run()[1] // 5
+    assert 12 < checks < 30
+    shares = [late_gain(errors[:count]) for count in (checks - 1, checks)]
+    assert shares[0] >= 0.05 > shares[1]  # type: ignore[operator]
+
+
+def test_what_was_best_is_kept_by_the_validation_error_where_there_is_one() -> None:
+    training = Training([9.0, 7.0, 8.0, 4.0, 5.0, 6.0, 7.0, 8.0])
+    assert training.run(min_epochs=10**9) == ([20], 40, 4.0)
+    assert training.theta == [40]
+    training = Training([9.0, 8.0, 7.0, 1.0], [9.0, 5.0, 6.0, 8.0])
+    assert training.run(min_epochs=10**9) == ([10], 20, 8.0)
+
+
+def test_without_any_number_theta_itself_comes_back() -> None:
+    """So that the caller sees what training has made of it."""
+    training = Training([math.nan] * 3)
+    theta, _, error = training.run(min_epochs=10**9)
+    assert theta is training.theta
+    assert error == math.inf

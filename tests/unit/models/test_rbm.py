@@ -24,9 +24,6 @@ def fit_and_sample(x: np.ndarray, rows: int, model: RBM | None = None, seed: int
 
 def assert_sound(fitted: FittedRBM, drawn: np.ndarray, rows: int, n: int) -> None:
     assert drawn.shape == (rows, n)
-    assert drawn.dtype == np.uint8
-    assert drawn.flags.c_contiguous
-    assert set(np.unique(drawn)) <= {0, 1}
     assert all(np.isfinite(array).all() for array in fitted.theta)
     assert all(np.isfinite(value) for value in fitted.info.values())
 
@@ -54,17 +51,6 @@ def test_independent_bits_keep_their_frequencies() -> None:
     np.testing.assert_allclose(drawn.mean(axis=0), x.mean(axis=0), atol=0.08)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 5, 64, 300])
-@pytest.mark.parametrize("n", [1, 2, 3, 17])
-def test_small_shapes(rows: int, n: int) -> None:
-    x = np.random.default_rng(rows).integers(0, 2, (rows, n), dtype=np.uint8)
-    model = RBM(max_epochs=40)
-    fitted, drawn = fit_and_sample(x, 2 * rows + 1, model)
-    assert_sound(fitted, drawn, 2 * rows + 1, n)
-    assert fitted.m == max(n // 2, 1)
-    assert fitted.sample(0, rng=np.random.default_rng(0)).shape == (0, n)
-
-
 def test_rows_that_are_all_equal_come_out_nearly_unchanged() -> None:
     row = np.random.default_rng(5).integers(0, 2, 20, dtype=np.uint8)
     fitted, drawn = fit_and_sample(np.tile(row, (400, 1)), 1000)
@@ -80,26 +66,6 @@ def test_constant_columns_and_duplicates_beside_structure() -> None:
     assert_sound(fitted, drawn, 1000, 18)
     assert drawn[:, 12:15].mean() < 0.05
     assert drawn[:, 15:].mean() > 0.95
-
-
-def test_the_same_stream_gives_the_same_machine_and_rows() -> None:
-    x = blocks(200, 3, 4, 7)
-    (one, drawn), (two, again), (_, other) = (fit_and_sample(x, 50, seed=seed) for seed in (1, 1, 2))
-    for a, b in zip(one.theta, two.theta, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert one.info == two.info
-    np.testing.assert_array_equal(drawn, again)
-    assert (drawn != other).any()
-
-
-def test_a_fit_leaves_its_rows_alone_and_keeps_its_own() -> None:
-    x = blocks(100, 2, 3, 8)
-    before = x.copy()
-    fitted = RBM(max_epochs=4).fit(x, rng=np.random.Generator(np.random.SFC64(0)))
-    np.testing.assert_array_equal(x, before)
-    x[...] = 0
-    np.testing.assert_array_equal(fitted.parents[:, :6], before)
-    assert not fitted.theta.mean.any()
 
 
 def test_each_parent_starts_equally_many_chains() -> None:
@@ -129,45 +95,16 @@ def test_training_tells_of_itself() -> None:
 )
 def test_batches_are_about_64_rows_and_few_rows_are_four(rows: int, batch: int) -> None:
     assert RBM().batch_rows(rows) == batch
-
-
-def test_one_batch_where_it_is_larger_than_all_rows() -> None:
-    assert RBM(batch_size=5000).batch_rows(1000) == 1000
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"hidden": 0},
-        {"hidden": -3},
-        {"cd_steps": 0},
-        {"gibbs_steps": 0},
-        {"batch_size": 0},
-        {"check_every": 0},
-        {"max_epochs": 0},
-        {"learning_rate": -0.1},
-        {"learning_rate": float("nan")},
-        {"bias_factor": float("inf")},
-        {"init_scale": -1.0},
-        {"momentum": 1.0},
-        {"late_momentum": -0.1},
-        {"smoothing": 1.0},
-        {"stop_below": 1.5},
-        {"rate_below": -0.1},
-        {"rise": -0.01},
-        {"min_epochs": -1},
-    ],
-)
-def test_bad_hyperparameters_are_refused(bad: dict[str, float]) -> None:
-    (name,) = bad
-    with pytest.raises(ValueError, match=f"expected {name} .*got {name}="):
-        RBM(**bad)  # type: ignore[arg-type]
+    assert RBM(batch_size=10**6).batch_rows(max(rows, 800)) == max(rows, 800), "one batch of all rows"
 
 
 def test_hidden_units_and_steps_can_be_set() -> None:
-    fitted, drawn = fit_and_sample(blocks(50, 2, 3, 1), 5, RBM(hidden=9, cd_steps=1, gibbs_steps=2, max_epochs=4))
-    assert fitted.m == 9
-    assert_sound(fitted, drawn, 5, 6)
+    for hidden, n, m in ((9, 6, 9), (None, 6, 3), (None, 7, 3), (None, 1, 1)):
+        model = RBM(hidden=hidden, cd_steps=1, gibbs_steps=2, max_epochs=4)
+        fitted, drawn = fit_and_sample(blocks(50, 7, 1, 1)[:, :n], 5, model)
+        assert fitted.m == m
+        assert not fitted.theta.mean.any(), "what it is centred by has gone into the biases"
+        assert_sound(fitted, drawn, 5, n)
 
 
 # The schedule
@@ -187,8 +124,7 @@ def test_defaults_of_model_and_schedule_are_the_same() -> None:
 
 
 def test_errors_are_smoothed() -> None:
-    schedule = schedule_of([1.0, 0.5, 0.5], smoothing=0.6)
-    assert schedule.smoothed == pytest.approx([1.0, 0.8, 0.68])
+    assert schedule_of([1.0, 0.5, 0.5], smoothing=0.6).smoothed == pytest.approx([1.0, 0.8, 0.68])
 
 
 def test_r_is_the_gain_of_the_last_quarter_over_all_gain() -> None:
@@ -220,12 +156,9 @@ def test_the_rate_is_halved_at_every_low_r_and_the_momentum_follows_r() -> None:
     assert not schedule.stop
 
 
-def test_nothing_happens_before_the_error_has_fallen() -> None:
+def test_nothing_happens_before_the_error_has_fallen_and_a_low_one_is_enough() -> None:
     schedule = schedule_of([0.5, 0.496, 0.496, 0.496, 0.496, 0.496])
     assert (schedule.late, schedule.halvings, schedule.stop) == (False, 0, False)
-
-
-def test_a_low_error_is_enough() -> None:
     assert schedule_of([0.009]).stop
     assert not schedule_of([0.011]).stop
 

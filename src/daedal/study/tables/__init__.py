@@ -1,10 +1,10 @@
-"""The table of a study as the paper prints it: on a terminal, as Markdown, as LaTeX, and flat for other programs."""
+"""The table of a study as the paper prints it: as Markdown, as LaTeX, and flat for other programs."""
 
 from __future__ import annotations
 
 from daedal.study.tables.content import problem_title
 from daedal.study.tables.flat import ROW_COLUMNS, SIZE_COLUMNS, flat_rows, flat_sizes
-from daedal.study.tables.latex import latex, latex_document
+from daedal.study.tables.latex import latex
 from daedal.study.tables.markdown import markdown, sizes_markdown
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "flat_rows",
     "flat_sizes",
     "latex",
-    "latex_document",
     "markdown",
     "problem_title",
     "sizes_markdown",

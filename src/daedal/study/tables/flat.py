@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from daedal.objectives.spec import without_folder
 from daedal.study.analysis import Effort, Row, Runs, efforts, outcomes
-from daedal.study.plan import LEVELS, Choice, Unsettled
+from daedal.study.plan import LEVELS, Choice, Settled, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.spec import Study
 
@@ -23,7 +23,7 @@ SIZE_COLUMNS: dict[str, type] = {
     **dict.fromkeys(("problem", "spec", "algorithm"), str),
     **dict.fromkeys(("popsize", "runs", "solved", "failed"), int),
     "complete": bool,
-    **_columns("", ("best", "evaluations", "seconds"), _MEASURED),
+    **_columns("", ("best", "evaluations", "seconds", "batches"), _MEASURED),
 }
 """What `flat_sizes` gives."""
 
@@ -45,7 +45,7 @@ ROW_COLUMNS: dict[str, type] = {
 
 
 def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
-    """Give every population size that has runs for other programs, see `sizes_table`.
+    """Give each population size that has runs, for other programs; `batches` are those of whole runs.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
                     "solved": effort.solved if judged else None,
                     "failed": effort.failed,
                     "complete": effort.complete,
-                    **_flat_measures("", effort, ("mean", "sd"), ("best", "evaluations", "seconds")),
+                    **_flat_measures("", effort, ("mean", "sd"), ("best", "evaluations", "seconds", "batches")),
                 }
             )
     return flat
@@ -77,8 +77,8 @@ def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
 def flat_rows(rows: Sequence[Row], *, published: PublishedTable | None = None) -> list[dict[str, object]]:
     """Give the table for other programs: one dictionary for each problem, algorithm and level.
 
-    Where there is no population size, `unsettled` says why. `ratio` is our evaluations over the paper's, where the
-    problem is the same.
+    Where the level is not reached, `unsettled` says why. popsize is None there, and for algorithms without a
+    population. `ratio` is our evaluations over the paper's, where the problem is the same.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def _flat(row: Row, level: int, published: PublishedTable | None) -> dict[str, o
         "spec": without_folder(row.problem.problem),
         "algorithm": row.algorithm.name,
         "level": level,
-        "popsize": None if isinstance(entry.choice, Unsettled) else entry.choice,
+        "popsize": entry.choice.popsize if isinstance(entry.choice, Settled) else None,
         "unsettled": _unsettled(row, entry.choice),
         **{name: getattr(effort, name, None) for name in ("runs", "solved", "failed", "complete")},
         "failed_at_any_size": row.failed,
@@ -116,7 +116,7 @@ def _flat(row: Row, level: int, published: PublishedTable | None) -> dict[str, o
 
 
 def _unsettled(row: Row, choice: Choice) -> str | None:
-    if not isinstance(choice, Unsettled):
+    if isinstance(choice, Settled):
         return None
     return "no optimum or target is known" if not row.judged and choice is Unsettled.NONE else choice.value
 

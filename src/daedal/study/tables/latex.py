@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from daedal.study.analysis import Row
 from daedal.study.plan import LEVELS
 from daedal.study.published import PublishedTable
-from daedal.study.statistics import Test
-from daedal.study.tables.content import NONE, OPEN, OTHER, Cell, legend_of, of_rows, one_line
+from daedal.study.rank_tests import Test
+from daedal.study.tables.content import NONE, OPEN, OTHER, Cell, of_rows, one_line
+from daedal.study.tables.legend import legend_of
 from daedal.study.tables.sheets import Group, side_by_side
 
 _LATEX: dict[str, str] = {
@@ -38,7 +39,6 @@ def latex(
     rows: Sequence[Row],
     *,
     published: PublishedTable | None = None,
-    note: str = "",
     test: Test = "signed-rank",
     correct: bool = False,
 ) -> str:
@@ -46,10 +46,12 @@ def latex(
 
     Parameters
     ----------
-    rows, published, test, correct
-        As for `rich_table`.
-    note
-        Text before the legend in the caption.
+    rows
+        As `analyse` gives them.
+    published
+        The paper's numbers, shown with those of the same problem and algorithm.
+    test, correct
+        How the stars were found, for the legend.
 
     Examples
     --------
@@ -60,43 +62,15 @@ def latex(
     % Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}.
     """
     published = of_rows(rows, published)
-    caption = _escaped(" ".join(filter(None, [note, *legend_of(rows, published, test, correct)])))
+    caption = _escaped(" ".join(legend_of(rows, published, test, correct)))
     parts = [r"% Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}."]
     for number, page in enumerate(_pages(side_by_side(rows, published).groups)):
         parts.append(_latex_page(page, "Continued." if number else caption))
     return "\n".join(parts) + "\n"
 
 
-def latex_document(
-    rows: Sequence[Row],
-    *,
-    published: PublishedTable | None = None,
-    note: str = "",
-    test: Test = "signed-rank",
-    correct: bool = False,
-) -> str:
-    r"""Write the table as a LaTeX document of its own; parameters as for `latex`.
-
-    Examples
-    --------
-    >>> print(latex_document([]).splitlines()[0])
-    \documentclass[a4paper]{article}
-    """
-    table = latex(rows, published=published, note=note, test=test, correct=correct)
-    return "\n".join(
-        [
-            r"\documentclass[a4paper]{article}",
-            r"\usepackage[margin=1cm]{geometry}",
-            r"\usepackage{booktabs,graphicx}",
-            r"\pagestyle{empty}",
-            r"\begin{document}",
-            f"{table}\\end{{document}}\n",
-        ]
-    )
-
-
 def _pages(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    """Dispatcher problems over pages."""
+    """Spread problems over pages."""
     page: list[Group] = []
     for group in groups:
         if page and sum(len(one.lines) for one in (*page, group)) > _LINES_OF_A_PAGE:

@@ -9,8 +9,8 @@ from itertools import groupby
 from daedal.study.analysis import Effort, Row, Runs
 from daedal.study.plan import LEVELS
 from daedal.study.published import PublishedTable
+from daedal.study.rank_tests import Test
 from daedal.study.spec import Study
-from daedal.study.statistics import Test
 from daedal.study.tables.content import (
     EMPTY,
     LEFT,
@@ -19,13 +19,13 @@ from daedal.study.tables.content import (
     Line,
     block_of,
     effort_lines,
-    legend_of,
     marked_title,
     of_rows,
     one_line,
     problem_title,
     size_lines,
 )
+from daedal.study.tables.legend import legend_of
 from daedal.study.tables.sheets import with_names
 
 
@@ -33,7 +33,6 @@ def markdown(
     rows: Sequence[Row],
     *,
     published: PublishedTable | None = None,
-    note: str = "",
     test: Test = "signed-rank",
     correct: bool = False,
 ) -> str:
@@ -42,9 +41,7 @@ def markdown(
     Parameters
     ----------
     rows, published, test, correct
-        As for `rich_table`.
-    note
-        Text below the table.
+        As for `latex`.
 
     Examples
     --------
@@ -65,12 +62,12 @@ def markdown(
             cells = [cell for level in LEVELS for cell in _markdown_cells(row, level, published, again)]
             body.append([title, _marked_down(row.algorithm.name), *cells])
             title = ""
-    notes = [*([note] if note else []), *map(_marked_down, legend_of(rows, published, test, correct))]
-    return _markdown_table(header, body) + "\n" + "\n\n".join(notes) + "\n"
+    legend = map(_marked_down, legend_of(rows, published, test, correct))
+    return _markdown_table(header, body) + "\n" + "\n\n".join(legend) + "\n"
 
 
 def sizes_markdown(study: Study, runs: Runs) -> str:
-    """Write every population size as Markdown, see `sizes_table`.
+    """Write a line for each population size, as Markdown.
 
     Examples
     --------
@@ -92,7 +89,7 @@ def _markdown_cells(row: Row, level: int, published: PublishedTable | None, agai
     block, entry = block_of(row, level, published), row.entries[level]
     ours = block.ours[0]
     failed = row.failed if entry.effort is None else entry.effort.failed
-    size = ours.label.text + (f" ({failed:,} failed)" if failed else "")
+    size = f"{ours.label.text} ({failed:,} failed)".strip() if failed else ours.label.text
     paper = block.paper or Line(label=EMPTY)
     cells = [size, _markdown_cell(ours.evaluations)]
     cells += [_markdown_cell(paper.evaluations)] if published else []

@@ -14,7 +14,7 @@ from daedal.study.tables.content import EMPTY, Block, Cell, block_of, marked_tit
 
 @dataclass(frozen=True)
 class Column:
-    """A column's title, and what stands above those of it and its neighbours."""
+    """A column's title, and what stands above the titles of this column and its neighbours."""
 
     title: str
     over: str = ""
@@ -30,7 +30,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Columns and groups of lines; headed: the titles stand above their groups, not in a column of their own."""
+    """Columns and groups of lines; `headed` puts titles above their groups, not in a column of their own."""
 
     columns: list[Column]
     groups: list[Group]
@@ -38,7 +38,7 @@ class Sheet:
 
 
 def side_by_side(rows: Sequence[Row], published: PublishedTable | None, *, beside: bool = False) -> Sheet:
-    """Give the paper's form: an algorithm a line, the levels side by side; the paper's numbers beside ours or below."""
+    """Give the paper's form: one line per algorithm, levels side by side; the paper's numbers beside ours or below."""
     columns = [Column("Algorithm")]
     for level in LEVELS:
         columns += [Column(name, f"≥ {level} % of runs solved") for name in _names(beside=beside)]
@@ -52,7 +52,7 @@ def side_by_side(rows: Sequence[Row], published: PublishedTable | None, *, besid
 
 
 def one_below_other(rows: Sequence[Row], published: PublishedTable | None, *, beside: bool = False) -> Sheet:
-    """Give the form for narrow terminals: problems as headings, a line for each level."""
+    """Give the form for narrow terminals: problems as headings, one line per level."""
     columns = [Column(name) for name in ("Algorithm", "level", *_names(beside=beside))]
 
     def lines(row: Row) -> list[list[Cell]]:

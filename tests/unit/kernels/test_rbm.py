@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from daedal.kernels import rbm as kernels
+from daedal.kernels.noise import shuffle
 from daedal.kernels.products import padded
 from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
@@ -87,17 +88,6 @@ def assert_no_padding(array: NDArray[np.float32], columns: int) -> None:
     assert not array[..., columns:].any()
 
 
-@pytest.mark.parametrize(("n", "m"), SHAPES)
-def test_centre(n: int, m: int) -> None:
-    rng = stream(1)
-    x, order = rows_of(9, n, rng=rng), rng.permutation(9)[:5]
-    theta = machine(n, m, rng=rng)
-    out = np.zeros((5, padded(n)), dtype=np.float32)
-    kernels.centre(x, order, n, theta.mean, out)
-    np.testing.assert_allclose(out, x[order] - theta.mean, atol=1e-6)
-    assert_no_padding(out, n)
-
-
 @pytest.mark.parametrize("n", [n for n, _ in SHAPES])
 def test_draw(n: int) -> None:
     rng = stream(2)
@@ -125,27 +115,6 @@ def test_the_probability_of_a_one_is_the_logistic_function_to_within_half_a_word
         assert set(np.unique(out)) <= {0.0, 1.0}
 
 
-@pytest.mark.parametrize(("n", "m"), SHAPES)
-def test_negated_probabilities(n: int, m: int) -> None:
-    rng = stream(3)
-    inputs = np.zeros((6, padded(m)), dtype=np.float32)
-    inputs[:, :m] = 5 * rng.standard_normal((6, m))
-    out = np.zeros_like(inputs)
-    kernels.negated_probabilities(inputs, m, kernels.make_workspace(n, m, 1).live_hidden, out)
-    np.testing.assert_allclose(out[:, :m], -expit(inputs[:, :m]), atol=1e-6)
-    assert_no_padding(out, m)
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_ascend_bias(sign: int) -> None:
-    rng = stream(4)
-    first, second = (rng.random((5, 8)).astype(np.float32) for _ in range(2))
-    bias = rng.random(8).astype(np.float32)
-    expected = bias + 0.25 * (first.sum(axis=0) + sign * second.sum(axis=0))
-    kernels.ascend_bias(first, second, np.float32(sign), np.float32(0.25), 8, bias)
-    np.testing.assert_allclose(bias, expected, rtol=1e-5)
-
-
 @pytest.mark.parametrize("cd_steps", [1, 2, 3])
 @pytest.mark.parametrize(("n", "m"), SHAPES)
 def test_train(n: int, m: int, cd_steps: int) -> None:
@@ -164,7 +133,7 @@ def test_train(n: int, m: int, cd_steps: int) -> None:
         )  # fmt: skip
     again = np.arange(rows)
     for epoch in range(epochs):
-        kernels.shuffle(again, swaps[epoch * rows : (epoch + 1) * rows])
+        shuffle(again, swaps[epoch * rows : (epoch + 1) * rows])
         for first in range(0, rows - batch + 1, batch):
             words = noise[(epoch * rows + first) * cd_steps * (n + m) :]
             twin.update(x[again[first : first + batch], :n].astype(float), words, cd_steps, 0.05, 0.5, 0.8)

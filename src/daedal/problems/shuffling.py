@@ -14,7 +14,7 @@ from daedal.types import Bits, Fitness, check_bits
 
 @dataclass(frozen=True, eq=False)
 class Shuffled:
-    """A problem with its variables in another order, so that no algorithm gains from who stands beside whom.
+    """A problem with its variables in another order, so that no algorithm gains from which variables are neighbours.
 
     Parameters
     ----------

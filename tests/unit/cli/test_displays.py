@@ -1,0 +1,159 @@
+"""What is shown while a run or a study goes on, with a clock made by hand."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from daedal.cli.live_table import LiveTable
+from daedal.cli.study_display import StudyDisplay
+from daedal.optimizers.base import Generation
+from daedal.study.run import Run
+from daedal.study.runner import Order, Progress
+from daedal.study.spec import Study
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def a_console(*, kind: str | None = None, width: int = 100, height: int = 30) -> Console:
+    """Make a console that remembers what it shows: on a terminal of a kind, or on none."""
+    variables = {} if kind is None else {"TERM": kind}
+    moves = kind is not None
+    return Console(file=io.StringIO(), width=width, height=height, force_terminal=moves, _environ=variables)
+
+
+def text_of(console: Console) -> str:
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+def a_record(generation: int, **info: float) -> Generation:
+    return Generation(generation=generation, evaluations=1000 * generation, best=7.5, mean=1 / 3, info=info)
+
+
+# A run
+
+
+def test_a_run_without_a_terminal_is_a_line_now_and_then() -> None:
+    console, clock = a_console(), Clock()
+    with LiveTable("dae on [x]", goal=20.0, console=console, clock=clock) as table:
+        assert text_of(console) == ""  # bad input has its one line alone
+        for generation in range(25):
+            table.update(a_record(generation, epochs=3.0, training_error=0.123456789))
+            clock.now += 1.0
+    heading, *lines = text_of(console).splitlines()
+    assert heading == "dae on [x], goal 20"
+    assert [line.split(",")[0] for line in lines] == ["generation 10", "generation 20"]
+    info = "epochs 3, training error 0.12346"
+    assert lines[0] == f"generation 10, evaluations 10,000, best 7.5, mean 0.333333, {info}, seconds 10.0"
+
+
+def test_a_run_on_a_terminal_is_a_table_of_its_last_generations() -> None:
+    console, clock = a_console(kind="xterm"), Clock()
+    with LiveTable("dae on [x]", console=console, clock=clock) as table:
+        table.update(a_record(0))
+        for generation in range(1, 31):
+            table.update(a_record(generation, epochs=2.0))
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text_of(console))
+    titles, *lines = shown.rpartition("generation ")[2].splitlines()
+    assert titles.split() == ["evaluations", "best", "mean", "epochs", "seconds"]
+    assert [line.split()[0] for line in lines if line] == [str(generation) for generation in range(19, 31)]
+    assert shown.count("dae on [x]\n") == 1
+
+
+# A study
+
+
+def a_progress(problems: int = 1, *, full_grid: bool = False, **changes: Any) -> Progress:
+    names = [f"onemax:n={10 + number}" for number in range(problems)]
+    study = Study.from_dict({"problems": names, "algorithms": ["umda"], "popsizes": [50, 100], "runs": 2})
+    ahead = Counter({cell: 2 for cell in study.cells() if cell.popsize == 50})
+    return Progress(study=study, order=Order(full_grid=full_grid), runs={}, **{"ahead": ahead} | changes)
+
+
+def test_a_study_says_in_a_line_how_far_it_is() -> None:
+    clock = Clock()
+    display, progress = StudyDisplay(console=a_console(), clock=clock), a_progress()
+    assert display.line(progress) == "0 runs done, at least 2 left, 0 s so far"
+    clock.now += 600.0
+    key = progress.study.cells()[0].key
+    progress.runs[key] = {0: Run(seed=0, status="done", success=True, total_seconds=3000.0)}
+    progress.done, progress.found, progress.failed, progress.workers = 1, 1199, 1, 2
+    said = "1,200 runs done, at least 2 left, 1 failed, 10 min so far, about 50 min for these"
+    assert display.line(progress) == said
+    progress.ahead.clear()
+    clock.now += 9000.0
+    assert display.line(progress) == "1,200 runs done, none left, 1 failed, 2.7 h so far"
+
+
+@pytest.mark.parametrize("kind", [None, "dumb"])
+def test_a_study_without_a_terminal_that_moves_is_a_line_now_and_then(kind: str | None) -> None:
+    console, clock = a_console(kind=kind), Clock()
+    with StudyDisplay(console=console, clock=clock) as display:
+        for _ in range(25):
+            display.update(a_progress())
+            clock.now += 1.0
+    lines = text_of(console).splitlines()
+    assert [line.rpartition(", ")[2] for line in lines] == ["0 s so far", "10 s so far", "20 s so far"]
+
+
+def test_a_study_on_a_terminal_is_a_table_that_goes_away() -> None:
+    console, clock = a_console(kind="xterm"), Clock()
+    with StudyDisplay(console=console, clock=clock) as display:
+        display.update(a_progress())
+        first = text_of(console)
+        assert "at least 2 left" in first
+        assert "≥ 50 %" in first
+        clock.now += 0.5
+        display.update(a_progress())
+        assert text_of(console) == first  # once a second is enough
+        clock.now += 0.5
+        display.update(a_progress())
+        assert len(text_of(console)) > len(first)
+    assert text_of(console).count("\x1b[?25l") == text_of(console).count("\x1b[?25h") == 1  # the cursor is back
+
+
+def test_problems_that_have_no_room_follow_in_turn() -> None:
+    clock = Clock()
+    display = StudyDisplay(console=a_console(kind="xterm", width=60, height=16), clock=clock)
+    pages = []
+    for _ in range(4):
+        console = a_console(width=60)
+        console.print(display.picture(a_progress(3)))
+        lines = text_of(console).splitlines()
+        assert len(lines) <= 16
+        pages.append(([line for line in lines if line.startswith("onemax")], lines[-1]))
+        clock.now += 5.0
+    names = ["onemax:n=10", "onemax:n=11", "onemax:n=12"]
+    note = "problems {} of 3; the others follow in turn"
+    assert pages == [
+        (names[:2], note.format("1, 2")),
+        (names[1:], note.format("2, 3")),
+        ([names[2], names[0]], note.format("3, 1")),
+        (names[:2], note.format("1, 2")),
+    ]
+
+
+@pytest.mark.parametrize(("full_grid", "share"), [(False, 0.5), (True, 0.25)])
+def test_the_bar_is_about_answers_or_all_runs_of_a_full_grid(full_grid: bool, share: float) -> None:
+    progress = a_progress(2, full_grid=full_grid, done=2)
+    key = progress.study.cells()[0].key
+    progress.runs[key] = {seed: Run(seed=seed, status="done", success=True) for seed in range(2)}
+    progress.ahead = Counter({progress.study.cells()[1]: 6})
+    console = a_console()
+    console.print(StudyDisplay(console=console, clock=Clock()).picture(progress))
+    assert text_of(console).count("━") == int(30 * share)  # where there are no colours, what is left is blank

@@ -1,0 +1,90 @@
+"""Checks of settings: what passes, and what a refusal names."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from daedal.settings.checks import (
+    check_at_least,
+    check_between,
+    check_fits,
+    check_one_of,
+    check_whole,
+    machine_bytes,
+    readable_bytes,
+)
+
+
+@pytest.mark.parametrize("value", [2, 10**30, np.int64(2), np.uint8(200)])
+def test_a_whole_number_comes_back_as_an_int(value: int) -> None:
+    assert check_whole("k", value, least=2) == value
+    assert type(check_whole("k", value, least=2)) is int
+
+
+@pytest.mark.parametrize("value", [1, -5, True, 3.0, np.float64(3), "3", None, float("nan"), [3]])
+def test_what_is_no_whole_number_or_too_small_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="of at least 2, got k=") as caught:
+        check_whole("k", value, least=2)
+    assert str(caught.value).endswith(f"k={value!r}")
+
+
+def test_a_refusal_names_the_owner_and_what_to_do() -> None:
+    with pytest.raises(ValueError, match=r"^expected k of trap .* got k=1; try 4$"):
+        check_whole("k", 1, least=2, of="trap", hint="try 4")
+
+
+def test_numbers_at_the_bounds_pass_and_beyond_them_are_refused() -> None:
+    for value in (0.0, 0.5, 1):
+        check_between("share", value, 0, 1)
+    for value in (0, 7.5, 1e300):
+        check_at_least("rate", value, 0)
+    for value in (-1e-9, 1.001, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=f"between 0 and 1, got share={value:g}"):
+            check_between("share", value, 0, 1)
+    for value in (-1e-9, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=f"at least 0, got rate={value:g}"):
+            check_at_least("rate", value, 0)
+
+
+def test_a_word_is_one_of_the_known() -> None:
+    check_one_of("selection", "truncation", ("tournament", "truncation"))
+    with pytest.raises(ValueError, match="tournament, truncation, got selection='best'"):
+        check_one_of("selection", "best", ("tournament", "truncation"))
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 bytes"),
+        (1023, "1023 bytes"),
+        (1024, "1 KiB"),
+        (1536, "1.5 KiB"),
+        (2**20, "1 MiB"),
+        (3 * 2**30, "3 GiB"),
+        (2**40, "1 TiB"),
+        (2**60, "1 EiB"),
+        (2**70, "2^70 bytes"),
+        (2**94 + 1, "2^94 bytes"),
+    ],
+)
+def test_bytes_for_a_human_reader(count: int, text: str) -> None:
+    assert readable_bytes(count) == text
+
+
+def test_the_machine_has_some_memory_and_16_gib_where_it_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 2**26 < machine_bytes() < 2**50
+    monkeypatch.delattr(os, "sysconf")  # as on Windows
+    assert machine_bytes() == 16 * 2**30
+
+
+def test_what_fits_passes_and_what_does_not_is_named() -> None:
+    check_fits(2**31, "a thing", available=2**31)
+    with pytest.raises(ValueError, match=r"^a thing takes about 3 GiB of memory, .* 2 GiB"):
+        check_fits(3 * 2**30, "a thing", available=2**31)
+    check_fits(machine_bytes(), "a thing")
+    with pytest.raises(ValueError, match="a thing"):
+        check_fits(machine_bytes() + 1, "a thing")
