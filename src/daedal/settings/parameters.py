@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -137,12 +138,18 @@ def _coerce(owner: str, parameter: Parameter, value: Setting) -> Setting:
     )
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Give the annotations; none where they name what only type checkers see, or what is called is no function."""
+def _hints(function: Any) -> dict[str, Any]:
+    """Give the annotations as types, but for those with names that only type checkers see."""
+    unknown_names = (NameError, AttributeError, TypeError)
     try:
         return get_type_hints(function)
-    except (NameError, AttributeError, TypeError):
-        return {}
+    except unknown_names:
+        found: dict[str, Any] = {}
+        for name, annotation in getattr(function, "__annotations__", {}).items():
+            with suppress(*unknown_names):
+                alone = types.SimpleNamespace(__annotations__={name: annotation})
+                found |= get_type_hints(alone, function.__globals__)
+        return found
 
 
 def _hint_from(default: Any) -> Any:

@@ -41,7 +41,7 @@ def make(n, rate=0.5, deep=True, hidden=None, name="x", sizes=(1, 2), *rest: int
     """Make something, and say little of it."""
 
 
-def hidden_types(n: NotImported, k: int = 2) -> None:  # type: ignore[name-defined]  # noqa: F821
+def hidden_types(n: NotImported, k: int = 2, m: int | None = None) -> None:  # type: ignore[name-defined]  # noqa: F821
     """Make something, with types that only a type checker sees."""
 
 
@@ -57,6 +57,7 @@ def test_what_says_nothing_of_its_type_has_that_of_its_default() -> None:
         coerce("thing", {"rate": "fast"}, known)
     for function in (hidden_types, partial(make, k=3)):
         assert parameters(function)["k"].hint is int
+    assert parameters(hidden_types)["m"].hint == int | None
 
 
 def test_current_gives_the_values_in_force() -> None:
