@@ -28,6 +28,7 @@ contracts: $(TOOLS)
 bench: $(TOOLS)
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/workers.py
 	$(BIN)/python benchmarks/store.py
 

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.evaluation.caller import Caller
+from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.evaluator import Evaluator
-from daedal.evaluation.executor_pool import dask_executor
+from daedal.evaluation.options import EvaluationOptions
 
 ROWS = 1000
 WANTED = {("workers", 0.02): 1.85, ("workers", 0.001): 1.5, ("Dask", 0.02): 1.7, ("Dask", 0.001): 1.5}
@@ -41,9 +43,10 @@ def seconds_of(evaluate: Evaluator, rows: NDArray[np.uint8]) -> float:
     return time.perf_counter() - started
 
 
-def measure(seconds: float, **how: object) -> float:
+def measure(seconds: float, *, workers: int = 1, executor: Executor | None = None) -> float:
     rows = np.random.default_rng(1).integers(0, 2, (ROWS, 40), dtype=np.uint8)
-    with Evaluator(Sleeper(seconds), deduplicate=False, **how) as evaluate:  # type: ignore[arg-type]
+    options = EvaluationOptions(deduplicate=False, workers=workers, executor=executor)
+    with Evaluator(Caller(Sleeper(seconds)), n=40, options=options) as evaluate:
         return seconds_of(evaluate, rows)
 
 
@@ -53,11 +56,7 @@ def main() -> None:
         alone = measure(seconds)
         report("workers", seconds, alone, measure(seconds, workers=2))
         with dask_executor("local:2") as executor:
-            report("Dask", seconds, alone, with_executor(seconds, executor))
-
-
-def with_executor(seconds: float, executor: Executor) -> float:
-    return measure(seconds, executor=executor)
+            report("Dask", seconds, alone, measure(seconds, executor=executor))
 
 
 def report(name: str, seconds: float, alone: float, two: float) -> None:

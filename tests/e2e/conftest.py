@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from process_helpers import MARK, marked, wait_until
 
 from daedal.cli import main
 
@@ -66,6 +71,40 @@ def refused() -> Callable[[subprocess.CompletedProcess[str], str], None]:
         assert (done.returncode, done.stdout) == (2, "")
 
     return check
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """Give a file of a user's objectives, alone in its folder."""
+    return Path(shutil.copy(Path(__file__).parents[1] / "support" / "user_objectives.py", tmp_path / "mine.py"))
+
+
+@pytest.fixture
+def interrupted(plain_environment: dict[str, str], tmp_path: Path) -> Cli:
+    """Press Ctrl-C when processes of the command line stand in an objective of `mine`; nothing is left of them."""
+
+    def run(*words: object, standing: int = 1, **variables: str) -> subprocess.CompletedProcess[str]:
+        mark = uuid.uuid4().hex
+        command = [sys.executable, "-m", "daedal", *map(str, words)]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child would inherit that it is ignored
+        try:
+            env = plain_environment | variables | {MARK: mark}
+            process = subprocess.Popen(command, env=env, start_new_session=True, **pipes)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        try:
+            wait_until(lambda: process.poll() is not None or len(list(tmp_path.glob("pid-*"))) == standing)
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+            out, err = process.communicate(timeout=60)
+            wait_until(lambda: not marked(mark), "a process is left")
+        finally:
+            for left in marked(mark):
+                os.kill(int(left.partition(":")[0]), signal.SIGKILL)
+            process.wait()
+        return subprocess.CompletedProcess(command, process.returncode, out, without_compilation(err))
+
+    return run
 
 
 def without_compilation(stderr: str) -> str:

@@ -18,7 +18,7 @@ import daedal
 from daedal.cli import options
 from daedal.cli.live_table import LiveTable
 from daedal.cli.words import INTERRUPTED, finite, read_rows, say, settings_of
-from daedal.evaluation.executor_pool import dask_executor
+from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits, StopReason
 from daedal.objectives.spec import by_value, read_objective, spec_parts

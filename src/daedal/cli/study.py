@@ -16,7 +16,6 @@ from daedal.cli import options
 from daedal.cli.study_output import Form, TestName, plot_problems, show_rows, show_sizes, show_status, test_named
 from daedal.cli.study_run import checked_order, run_and_show
 from daedal.cli.words import check_output, say, write_pieces
-from daedal.evaluation.words import counted
 from daedal.study.analysis import analyse
 from daedal.study.example import EXAMPLE
 from daedal.study.export import export as exported
@@ -24,6 +23,7 @@ from daedal.study.run import COLUMNS
 from daedal.study.spec import Study
 from daedal.study.status import study_status
 from daedal.study.store import Store
+from daedal.study.wording import counted
 
 app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
 

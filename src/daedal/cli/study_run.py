@@ -11,14 +11,14 @@ from pathlib import Path
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, show_rows
 from daedal.cli.words import INTERRUPTED, say
-from daedal.evaluation.executor_pool import dask_executor
+from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.signals import ended_properly
-from daedal.evaluation.words import counted
 from daedal.study.analysis import analyse
 from daedal.study.rank_tests import Test
 from daedal.study.runner import MOST_CONFIRMED, Order, Progress, run_study
 from daedal.study.spec import Study
 from daedal.study.store import Store
+from daedal.study.wording import counted
 
 
 def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int | None, retry_failed: bool) -> Order:

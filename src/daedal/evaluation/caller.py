@@ -9,19 +9,22 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.words import named
+from daedal.evaluation.failures import describe_error
 from daedal.types import Bits, Fitness, as_numbers, to_text
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
-"""A function of rows of 0/1, shape (rows, n), that gives one number a row; or of one row, that gives one number."""
+"""A function of rows of 0/1, shape (rows, n), that gives one number per row; or of one row, that gives one number."""
+
+Places: TypeAlias = NDArray[np.intp] | slice
+"""Which of some rows: their numbers, or a range of them."""
 
 
 class ObjectiveError(ValueError):
-    """The objective raised, or gave something that is not one number a row."""
+    """The objective raised, or gave something that is not one number per row."""
 
 
 class ObjectiveMisuse(ObjectiveError):  # noqa: N818  a kind of ObjectiveError
-    """The objective is not a function of rows that gives one number a row: no policy for failures helps with that."""
+    """The objective is not a function of rows that gives one number per row: no policy for failures helps with that."""
 
 
 @dataclass
@@ -31,9 +34,9 @@ class Answers:
     Attributes
     ----------
     values
-        As the objective gave them, shape (rows,); nan where it failed.
+        As the objective gave them, shape (rows,); nan where it failed, or was not asked because of an earlier failure.
     errors
-        Why, by row.
+        Why it failed, by row. Where there are none, every row has its value.
     causes
         The exceptions themselves, by row, where they were raised in this process.
     """
@@ -79,10 +82,12 @@ class Caller:
         Raises
         ------
         ObjectiveMisuse
-            The objective gives something that is not one number a row.
+            The objective gives something that is not one number per row.
         """
-        if not self.vectorized or len(x) == 1:
+        if not self.vectorized:
             return self.one_by_one(x, first_failure_only=first_failure_only)
+        if len(x) == 1:
+            return self._row(x)
         try:
             return self._judged(self._batch(x), x)
         except ObjectiveMisuse:
@@ -104,18 +109,21 @@ class Caller:
 
     def one(self, x: Bits, index: int, answers: Answers) -> None:
         """Call the objective with one row of x, and note what comes."""
-        row = x[index : index + 1]
+        came = self._row(x[index : index + 1])
+        answers.values[index] = came.values[0]
+        if came.errors:
+            answers.errors[index] = came.errors[0]
+        if came.causes:
+            answers.causes[index] = came.causes[0]
+
+    def _row(self, row: Bits) -> Answers:
+        """Give the answer for one row, shape (1, n)."""
         try:
-            judged = self._judged(self._batch(row) if self.vectorized else self._single(row[0]), row)
+            return self._judged(self._batch(row) if self.vectorized else self._single(row[0]), row)
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
-            answers.errors[index] = str(error)
-            answers.causes[index] = error.__cause__ or error
-            return
-        answers.values[index] = judged.values[0]
-        if judged.errors:
-            answers.errors[index] = judged.errors[0]
+            return Answers(np.array([np.nan]), {0: str(error)}, {0: error.__cause__ or error})
 
     def _batch(self, x: Bits) -> Fitness:
         rows = x.astype(self.dtype)  # a copy: whatever the objective does to it stays there
@@ -126,13 +134,13 @@ class Caller:
         except (Exception, SystemExit) as error:
             where = f"the row {to_text(x[0])}" if len(x) == 1 else f"a batch of shape {rows.shape}"
             raise ObjectiveError(
-                f"the objective raised {named(error)} for {where}; it is called with an array of 0/1 rows, here of "
-                f"shape {rows.shape} (for a function of one row, say vectorized=False, or --by-row)"
+                f"the objective raised {describe_error(error)} for {where}; it is called with an array of 0/1 rows, "
+                f"here of shape {rows.shape} (for a function of one row, say vectorized=False, or --by-row)"
             ) from error
         values = _numbers(returned)
-        if values.shape != (len(rows),):
+        if values.shape != (len(x),):
             raise ObjectiveMisuse(
-                f"expected one number a row, shape ({len(rows)},), from the objective, got shape={values.shape}; "
+                f"expected one number per row, shape ({len(x)},), from the objective, got shape={values.shape}; "
                 "sum over axis=1, or say vectorized=False (--by-row) for a function of one row"
             )
         return values
@@ -143,7 +151,7 @@ class Caller:
         except ObjectiveError:
             raise
         except (Exception, SystemExit) as error:
-            raise ObjectiveError(f"the objective raised {named(error)} for the row {to_text(row)}") from error
+            raise ObjectiveError(f"the objective raised {describe_error(error)} for the row {to_text(row)}") from error
         value = _numbers(returned)
         if value.shape not in ((), (1,)):
             raise ObjectiveMisuse(f"expected one number for a row from the objective, got shape={value.shape}")
@@ -151,17 +159,16 @@ class Caller:
 
     def _judged(self, values: Fitness, x: Bits) -> Answers:
         """Find nan, and infinity on the good side: nothing could ever be better."""
-        bad = np.flatnonzero(np.isnan(values) | (values == self.sign * np.inf))
-        if not len(bad):
+        if np.count_nonzero(np.isfinite(values)) == len(values):
             return Answers(values)
+        bad = np.flatnonzero(np.isnan(values) | (values == self.sign * np.inf))
         infeasible = "-inf" if self.sign > 0 else "inf"
         errors = {
             int(index): f"expected finite numbers from the objective, got {values[index]:g} for the row "
             f"{to_text(x[index])}; use {infeasible} for what is infeasible"
             for index in bad
         }
-        values = values.copy()
-        values[bad] = np.nan
+        values[bad] = np.nan  # our own copy
         return Answers(values, errors)
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.caller import Answers, Caller, ObjectiveMisuse
-from daedal.evaluation.process_pool import Event, Message
-from daedal.evaluation.words import signal_name
-from daedal.types import Bits, to_text
+from daedal.evaluation.caller import Answers, ObjectiveMisuse
+from daedal.evaluation.chunks import MISUSE, too_slow
+from daedal.evaluation.failures import signal_name
+from daedal.evaluation.pool import Event, Message, Pool
+from daedal.types import Bits, Fitness, to_text
 
 _CHUNK_SECONDS = 0.1
 """What a chunk should take: long against the milliseconds of sending it, short against a batch."""
@@ -25,99 +25,6 @@ _OVERHEADS_A_CHUNK = 4  # what a chunk takes at least, measured in what sending 
 
 _TICK_SECONDS = 0.25  # between two looks at deadlines
 _TRIES_ALONE = 2  # of a row whose process was killed: once may be chance, or the fault of another row beside it
-
-
-class Pool(Protocol):
-    """Who does the work: `ProcessPool`, or the slots of an executor."""
-
-    @property
-    def size(self) -> int:
-        """How many there are."""
-
-    @property
-    def idle(self) -> int:
-        """How many have nothing to do."""
-
-    def start(self, ticket: Hashable, payload: object) -> None:
-        """Give one of them something to do."""
-
-    def wait(self, timeout: float | None = None) -> list[Message]:
-        """Wait for news, or until the timeout."""
-
-    def stop(self, ticket: Hashable) -> None:
-        """Give up what is done for a ticket."""
-
-    def close(self) -> None:
-        """End all."""
-
-
-@dataclass(frozen=True)
-class ChunkFunction:
-    """What a worker does: a chunk of rows in; values, errors by row, and the seconds it took out."""
-
-    caller: Caller
-
-    def __call__(self, payload: tuple[Bits, bool]) -> tuple[NDArray[np.float64], dict[int, str], float]:
-        """Evaluate a chunk."""
-        rows, first_failure_only = payload
-        started = time.perf_counter()
-        try:
-            answers = self.caller.answers(rows, first_failure_only=first_failure_only)
-        except ObjectiveMisuse as error:
-            return np.full(len(rows), np.nan), {-1: str(error)}, 0.0
-        return answers.values, answers.errors, time.perf_counter() - started
-
-
-@dataclass(frozen=True)
-class RowsFunction:
-    """The same row by row, each told as it comes, so that whoever waits knows which one hangs."""
-
-    caller: Caller
-
-    def __call__(self, payload: tuple[Bits, bool]) -> Iterator[tuple[float, str | None] | None]:
-        """Evaluate rows."""
-        rows, _ = payload
-        yield None  # now the clock of the first row runs
-        for row in rows:
-            yield _one(self.caller, row[None])
-
-
-@dataclass(frozen=True)
-class TimedFunction:
-    """The same where nobody can end a worker that hangs: each row in a thread, left alone if it does not end."""
-
-    caller: Caller
-    timeout: float
-
-    def __call__(self, payload: tuple[Bits, bool]) -> tuple[NDArray[np.float64], dict[int, str], float]:
-        """Evaluate a chunk."""
-        rows, _ = payload
-        started = time.perf_counter()
-        values, errors = np.full(len(rows), np.nan), {}
-        for index, row in enumerate(rows):
-            answer: list[tuple[float, str | None]] = []
-            thread = threading.Thread(target=lambda row=row, into=answer: into.append(_one(self.caller, row[None])))
-            thread.daemon = True
-            thread.start()
-            thread.join(self.timeout)
-            value, error = answer[0] if answer else (np.nan, too_slow(row, self.timeout))
-            values[index] = value
-            if error is not None:
-                errors[index] = error
-        return values, errors, time.perf_counter() - started
-
-
-def _one(caller: Caller, row: Bits) -> tuple[float, str | None]:
-    try:
-        answers = caller.one_by_one(row)
-    except ObjectiveMisuse as error:
-        return float("nan"), str(error)
-    return float(answers.values[0]), answers.errors.get(0)
-
-
-def too_slow(row: Bits, timeout: float) -> str:
-    """Say that a row took too long."""
-    return f"the objective took longer than timeout={timeout:g} s for the row {to_text(row)}"
 
 
 @dataclass
@@ -153,7 +60,7 @@ class _Batch:
 
 
 class Dispatcher:
-    """Evaluates batches with a crew.
+    """Evaluates batches with a pool of workers.
 
     Chunks are sized by the time that rows were seen to take: about a tenth of a second each, and smaller towards the
     end of a batch, though never so small that sending them would count; so neither the sending nor the last to finish
@@ -161,36 +68,46 @@ class Dispatcher:
 
     Parameters
     ----------
-    crew
+    pool
         Who does the work, with a function that suits: `RowsFunction` where in_parts, otherwise the others.
     timeout
-        Seconds that a row may take, where the crew tells of each row.
+        Seconds that a row may take, where the workers tell of each row.
     in_parts
-        Whether the crew tells of each row.
+        Whether they do.
+    clock
+        Gives the time in seconds.
     """
 
-    def __init__(self, crew: Pool, *, timeout: float | None = None, in_parts: bool = False) -> None:
-        self.crew = crew
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        timeout: float | None = None,
+        in_parts: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.pool = pool
         self.timeout = timeout
         self.in_parts = in_parts
+        self.clock = clock
         self._seconds_a_row: float | None = None
         self._overhead = _CHUNK_SECONDS / _OVERHEADS_A_CHUNK  # of sending a chunk, at most, until one has come back
         self._tickets = count()
 
     def close(self) -> None:
-        """End the crew."""
-        self.crew.close()
+        """End the workers."""
+        self.pool.close()
 
     def answers(self, rows: Bits, *, first_failure_only: bool = False) -> Iterator[tuple[NDArray[np.intp], Answers]]:
         """Evaluate rows; give indices and answers as they come, and none now and then, so that clocks can be read."""
         batch = _Batch(rows)
         while not batch.is_done:
-            while self.crew.idle and batch.can_send:
+            while self.pool.idle and batch.can_send:
                 self._send(batch, first_failure_only)
-            arrived = self.crew.wait(_TICK_SECONDS)
-            now = time.monotonic()  # before whoever takes the answers takes time: rows answered meanwhile are not late
-            for news in arrived:
-                yield from self._take(batch, news)
+            arrived = self.pool.wait(_TICK_SECONDS)
+            now = self.clock()  # before whoever takes the answers takes time: rows answered meanwhile are not late
+            for message in arrived:
+                yield from self._take(batch, message)
             yield from self._give_up(batch, now)
             yield np.empty(0, dtype=np.intp), Answers(np.empty(0))
 
@@ -204,38 +121,38 @@ class Dispatcher:
             indices = np.arange(batch.next, batch.next + size)
             batch.next += size
         ticket = next(self._tickets)
-        batch.sent[ticket] = _Chunk(indices, time.monotonic())
-        self.crew.start(ticket, (batch.rows[indices], first_failure_only))
+        batch.sent[ticket] = _Chunk(indices, self.clock())
+        self.pool.start(ticket, (batch.rows[indices], first_failure_only))
 
     def _chunk_size(self, left: int) -> int:
         if self._seconds_a_row is None:
             return 1  # to see how long it takes
         a_row = max(self._seconds_a_row, 1e-9)
-        most = min(int(_CHUNK_SECONDS / a_row), left // (2 * self.crew.size))
+        most = min(int(_CHUNK_SECONDS / a_row), left // (2 * self.pool.size))
         least = 1 + int(_OVERHEADS_A_CHUNK * self._overhead / a_row)
         return min(max(least, most), left)
 
-    def _take(self, batch: _Batch, news: Message) -> Iterator[tuple[NDArray[np.intp], Answers]]:
+    def _take(self, batch: _Batch, message: Message) -> Iterator[tuple[NDArray[np.intp], Answers]]:
         """Take what a worker has to tell."""
-        chunk = batch.sent.get(news.ticket)
+        chunk = batch.sent.get(message.ticket)
         if chunk is None:
             return  # of a batch that was given up
-        if news.event is Event.PART:
-            yield from self._part(chunk, news.value)
+        if message.event is Event.PART:
+            yield from self._part(chunk, message.value)
             return
-        del batch.sent[news.ticket]
-        if news.event is Event.DONE and not self.in_parts:
-            yield self._whole(chunk, news.value)
-        elif news.event is Event.RAISED:
+        del batch.sent[message.ticket]
+        if message.event is Event.DONE and not self.in_parts:
+            yield self._whole(chunk, message.value)
+        elif message.event is Event.RAISED:
             rest = chunk.indices[chunk.answered :]
-            errors = dict.fromkeys(range(len(rest)), f"the worker failed: {news.value}")
+            errors = dict.fromkeys(range(len(rest)), f"the worker failed: {message.value}")
             yield rest, Answers(np.full(len(rest), np.nan), errors)
-        elif news.event is Event.DIED:
-            yield from self._after_death(batch, chunk, news.value)
+        elif message.event is Event.DIED:
+            yield from self._after_death(batch, chunk, message.value)
 
     def _part(self, chunk: _Chunk, part: tuple[float, str | None] | None) -> Iterator[tuple[NDArray[np.intp], Answers]]:
         """Take the answer for one row, or the word that the worker begins."""
-        now = time.monotonic()
+        now = self.clock()
         if part is not None and chunk.began is not None:
             value, error = part
             index = chunk.indices[chunk.answered : chunk.answered + 1]
@@ -249,14 +166,12 @@ class Dispatcher:
         before = self._seconds_a_row
         self._seconds_a_row = seconds if before is None else 0.5 * (before + seconds)
 
-    def _whole(
-        self, chunk: _Chunk, value: tuple[NDArray[np.float64], dict[int, str], float]
-    ) -> tuple[NDArray[np.intp], Answers]:
+    def _whole(self, chunk: _Chunk, value: tuple[Fitness, dict[int, str], float]) -> tuple[NDArray[np.intp], Answers]:
         values, errors, seconds = value
-        if -1 in errors:
-            raise ObjectiveMisuse(errors[-1])
+        if MISUSE in errors:
+            raise ObjectiveMisuse(errors[MISUSE])
         self._learn(seconds / len(values))
-        self._overhead = min(self._overhead, max(0.0, time.monotonic() - chunk.sent - seconds))
+        self._overhead = min(self._overhead, max(0.0, self.clock() - chunk.sent - seconds))
         return chunk.indices, Answers(values, errors)
 
     def _after_death(self, batch: _Batch, chunk: _Chunk, how: Any) -> Iterator[tuple[NDArray[np.intp], Answers]]:
@@ -281,7 +196,7 @@ class Dispatcher:
                 continue
             if chunk.answered == len(chunk.indices):
                 continue  # all that is missing is the word that it is done
-            self.crew.stop(ticket)
+            self.pool.stop(ticket)
             del batch.sent[ticket]
             index = int(chunk.indices[chunk.answered])
             batch.alone.extend(map(int, chunk.indices[chunk.answered + 1 :]))

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.caller import Answers, Caller, ObjectiveError
-from daedal.evaluation.dispatcher import ChunkFunction, Dispatcher, RowsFunction, TimedFunction
-from daedal.evaluation.executor_pool import ExecutorPool
+from daedal.evaluation.batch import AnsweredRows, Batch
+from daedal.evaluation.caller import Caller, ObjectiveError, Places
+from daedal.evaluation.engine import Engine, start_engine
 from daedal.evaluation.failures import Failure, OnError
-from daedal.evaluation.memory_cache import MemoryCache, distinct
-from daedal.evaluation.options import EvaluationOptions
-from daedal.evaluation.process_pool import ProcessPool
-from daedal.evaluation.serial import Serial
-from daedal.types import Bits, Fitness, Json, State, to_text
+from daedal.evaluation.layered_cache import LayeredCache, RowCache
+from daedal.evaluation.options import DEFAULTS, EvaluationOptions
+from daedal.evaluation.serial import SECONDS_BETWEEN_NOTES
+from daedal.types import Bits, Fitness, Json, State, StateError, to_text
 
 FAILURES_KEPT = 100
 """How many failures a run can show; all of them are counted."""
@@ -30,61 +28,37 @@ class OutOfTime(Exception):  # noqa: N818  no error: the run has had its time
     """The deadline came in the middle of a batch."""
 
 
-class RowCache(Protocol):
-    """What remembers the values of rows."""
-
-    def find(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_]]:
-        """Give the values, nan where unknown, and whether they are known."""
-
-    def add(self, rows: Bits, values: Fitness) -> None:
-        """Take the values of rows."""
-
-
-class _Engine(Protocol):
-    def answers(self, rows: Bits, *, first_failure_only: bool) -> Iterator[tuple[NDArray[np.intp], Answers]]:
-        """Evaluate rows; give indices and answers as they come."""
-
-    def close(self) -> None:
-        """End whatever works."""
-
-
 class Evaluator:
     """Evaluates batches of rows.
 
-    Every row that is asked for is carried out, answered from the cache, or failed: `evaluations` is the sum of the
+    Every row that is asked for is evaluated, answered from the cache, or failed: `evaluations` is the sum of the
     three.
 
     Parameters
     ----------
-    objective
-        The function.
-    vectorized
-        Whether it takes a batch, shape (rows, n), or one row, shape (n,), at a time.
-    sign
-        1 where larger is better, -1 where smaller is: the fitness that comes out is always maximised.
-    dtype
-        Of the rows that the objective gets: see `Caller`.
+    caller
+        Calls the objective; the fitness that comes out is always maximised, whatever its sign.
+    n
+        The number of variables.
     order
         Which variable of the optimizer each variable of the objective is, shape (n,); None: the same.
-    deduplicate
-        Whether a row that comes again has the value that it had before, without a call.
+    options
+        How evaluations are made.
     cache
         Where values are kept beyond this run, too.
-    workers, executor
-        Processes of our own, or somebody's executor, to evaluate with.
-    on_error
-        What to do when an evaluation fails.
-    timeout
-        Seconds that one evaluation may take.
+    on_exit
+        What worker processes call before they end: see `ProcessPool`.
+    seconds_between_notes
+        How long rows that are evaluated one by one are gathered before they are noted: see `Serial`.
 
     Attributes
     ----------
     cached, failed
-        Rows that were known, and that the objective failed for; `carried_out` are those that it gave a value for.
+        Rows that were known, and that the objective failed for; `evaluated` are those that it gave a value for.
     failures
         The first of those that failed.
-    best
-        The best row so far, in the optimizer's order, and its fitness; also in the middle of a batch.
+    batches
+        How many batches were committed.
     deadline
         When to stop in the middle of a batch, on the monotonic clock.
     listener
@@ -104,33 +78,29 @@ class Evaluator:
         *,
         n: int,
         order: NDArray[np.intp] | None = None,
-        options: EvaluationOptions = EvaluationOptions(),
+        options: EvaluationOptions = DEFAULTS,
         cache: RowCache | None = None,
-        on_exit: Any = None,
+        on_exit: Callable[[], object] | None = None,
+        seconds_between_notes: float = SECONDS_BETWEEN_NOTES,
     ) -> None:
         self.caller = caller
         self.n = n
         self.order = order
-        self.deduplicate = options.deduplicate
-        self.cache = cache
-        self.workers = options.workers
-        self.executor = options.executor
-        self.on_error = OnError.read(options.on_error)
-        self.timeout = options.timeout
-        self.batches = 0
-        self._carried_out = 0  # in whole batches
+        self.options = options
+        self.on_exit = on_exit
+        self.seconds_between_notes = seconds_between_notes
         self.cached = 0
         self.failed = 0
         self.failures: list[Failure] = []
-        self.best: tuple[Bits, float] | None = None
+        self.batches = 0
         self.deadline: float | None = None
         self.listener: Callable[[], None] | None = None
-        self._memory: MemoryCache | None = None
-        self._partial: list[tuple[Bits, Fitness]] = []  # answers for a batch that is not complete
-        self._failing: list[tuple[Bits, Fitness, list[Failure]]] = []
-        self._known_before = 0
-        self._resumed: list[tuple[Bits, Fitness]] = []  # the same, of the run that this one goes on with
-        self._engine: _Engine | None = None
+        self._on_error = OnError.read(options.on_error)
+        self._evaluated = 0  # in batches that were committed
+        self._known = LayeredCache(n, order=order, sign=caller.sign, deduplicate=options.deduplicate, shared=cache)
+        self._batch: Batch | None = None  # the one that is not committed
+        self._leftover: AnsweredRows | None = None  # of one that was broken off, maybe in another process
+        self._engine: Engine | None = None
 
     def __enter__(self) -> Evaluator:
         return self
@@ -143,7 +113,9 @@ class Evaluator:
     @property
     def evaluated(self) -> int:
         """Rows that the objective gave a value for, also in a batch that is not complete."""
-        return self._carried_out + sum(len(values) for _, values in self._resumed + self._partial)
+        if self._batch is not None:
+            return self._evaluated + self._batch.answered
+        return self._evaluated + (0 if self._leftover is None else len(self._leftover.rows))
 
     @property
     def evaluations(self) -> int:
@@ -159,7 +131,7 @@ class Evaluator:
 
     def preload(self, x: Bits, values: Fitness) -> None:
         """Take values of rows, in the objective's own sign, that need not be evaluated."""
-        self._remembered(x.shape[1]).add(x, values)
+        self._known.add(x, values)
 
     def __call__(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), to be maximised, of the rows of x, shape (rows, n)."""
@@ -168,167 +140,113 @@ class Evaluator:
         return fitness
 
     def evaluate(self, x: Bits) -> Fitness:
-        """Do the same, but count and remember nothing yet: `commit` does, once the answer has arrived."""
-        values, known = self._known(x)
-        self._note_best(x[known], self.caller.sign * values[known])
-        asked, duplicates = x[~known], 0
-        if len(asked) and self.deduplicate:
-            first, inverse = distinct(asked)
-            values[~known] = self._carry_out(asked[first])[inverse]
-            duplicates = len(asked) - len(first)
-        elif len(asked):
-            values[~known] = self._carry_out(asked)
-        self._known_before = int(known.sum()) + duplicates
-        return self.caller.sign * values
+        """Do the same, but count and remember nothing yet: `commit` does, once the answer has arrived.
+
+        Until then x is not to change.
+        """
+        leftover = self._uncommitted()
+        batch = Batch(x, self._known.look_up(x, apart_from=leftover))
+        if leftover is not None:
+            found = leftover.find(batch.new)
+            places = np.flatnonzero(~np.isnan(found))
+            batch.note(places, found[places])
+        self._batch, self._leftover = batch, None
+        if batch.answered < len(batch.new):
+            self._answer(batch)
+        values = batch.all_values()
+        return values.copy() if self.caller.sign > 0 else -values
 
     def commit(self) -> None:
         """Count and remember the answers of a batch that is complete."""
-        for x, values in self._partial:
-            self._carried_out += len(values)
-            if self.deduplicate:
-                self._remembered(x.shape[1]).add(x, values)
-        for x, values, failures in self._failing:
-            self.failed += len(x)
-            self.failures += failures[: FAILURES_KEPT - len(self.failures)]
-            if self.deduplicate:  # what hangs or dies once will do so again
-                self._remembered(x.shape[1]).add(x, values)
-        self.cached += self._known_before
+        batch = self._batch
+        if batch is None:
+            return
+        self._known.remember(batch)
+        self._evaluated += batch.answered
+        self.cached += batch.known
+        self.failed += len(batch.failed)
+        self.failures += batch.failures[: FAILURES_KEPT - len(self.failures)]
         self.batches += 1
-        self._partial, self._failing, self._known_before = [], [], 0
+        self._batch = None
 
     def pending_best(self) -> tuple[Bits, float] | None:
-        return self.best
+        """Give the best row, shape (n,), in the optimizer's order, and its fitness, of what is not committed."""
+        if self._batch is not None:
+            return self._batch.best(self.caller.sign)
+        return None if self._leftover is None else self._leftover.best(self.caller.sign)
 
     def state(self) -> State:
-        """Give what was counted and is known, as of the last whole batch, and the answers that came since."""
-        memory = {} if self._memory is None else self._memory.state()
-        arrays: dict[str, NDArray[Any]] = {f"memory/{name}": array for name, array in memory.items()}
-        if came := self._resumed + self._partial:
-            arrays["partial"] = np.concatenate([rows for rows, _ in came])
-            arrays["partial_values"] = np.concatenate([values for _, values in came])
+        """Give what was counted and is known, as of the last commit, and the answers that came since."""
+        arrays: dict[str, NDArray[Any]] = self._known.state()
+        uncommitted = self._uncommitted()
+        if uncommitted is not None and len(uncommitted.rows):
+            arrays |= {"partial": uncommitted.rows.copy(), "partial_values": uncommitted.values.copy()}
+        counts: dict[str, Json] = {"evaluated": self._evaluated, "cached": self.cached, "failed": self.failed}
         failures: list[Json] = [[failure.x, failure.error] for failure in self.failures]
-        counts: dict[str, Json] = {
-            "batches": self.batches,
-            "evaluated": self._carried_out,
-            "cached": self.cached,
-            "failed": self.failed,
-        }
-        return State(arrays=arrays, fields={**counts, "failures": failures})
+        return State(arrays=arrays, fields={**counts, "batches": self.batches, "failures": failures})
 
     def restore(self, state: State) -> None:
         """Go on where another evaluator stood when it gave its state."""
-        n = self.n
-        self.batches = state.whole("batches")
-        self._carried_out = state.whole("evaluated")
+        self._evaluated, self.batches = state.whole("evaluated"), state.whole("batches")
         self.cached, self.failed = state.whole("cached"), state.whole("failed")
-        self.failures = [Failure(*map(str, one)) for one in state.listed("failures") if isinstance(one, list)]
-        memory = {
-            name.removeprefix("memory/"): array for name, array in state.arrays.items() if name.startswith("memory/")
-        }
-        self._memory = MemoryCache.from_state(n, memory) if memory else None
+        self.failures = [_failure(kept) for kept in state.listed("failures")]
+        self._known.restore(state)
+        self._batch = self._leftover = None
         if "partial" in state.arrays:
-            rows, values = state.bits("partial", n), state.numbers("partial_values", like="partial")
-            self._resumed = [(rows, values)]
-            self._note_best(rows, self.caller.sign * values)
+            values = state.numbers("partial_values", like="partial")
+            self._leftover = AnsweredRows(state.bits("partial", self.n), values)
 
-    def _remembered(self, n: int) -> MemoryCache:
-        if self._memory is None:
-            self._memory = MemoryCache(n)
-        return self._memory
+    def _uncommitted(self) -> AnsweredRows | None:
+        """Give the answers that came since the last commit."""
+        return self._leftover if self._batch is None else self._batch.answered_rows()
 
-    def _known(self, x: Bits) -> tuple[Fitness, NDArray[np.bool_]]:
-        """Look rows up: in memory, then in the cache that others share."""
-        if not self.deduplicate and self._memory is None:
-            return np.full(len(x), np.nan), np.zeros(len(x), dtype=np.bool_)
-        values, known = self._remembered(x.shape[1]).find(x)
-        if self.cache is not None and not known.all():
-            elsewhere, found = self.cache.find(self._own(x[~known]))
-            for rows, _ in self._resumed:  # these were carried out, by the run that this one goes on with
-                found &= ~_among(x[~known], rows)
-            found &= elsewhere != self.caller.sign * np.inf  # infeasible to who has looked for the other side
-            places = np.flatnonzero(~known)[found]
-            values[places], known[places] = elsewhere[found], True
-            self._remembered(x.shape[1]).add(x[places], elsewhere[found])
-        return values, known
-
-    def _own(self, x: Bits) -> Bits:
-        """Give rows in the order of the objective's own variables."""
-        return x if self.order is None else np.ascontiguousarray(x[:, self.order])
-
-    def _carry_out(self, x: Bits) -> Fitness:
-        """Evaluate rows, as often as the policy says; those that fail for good are the worst there is."""
-        rows = self._own(x)
-        values, todo = self._answered_before(x)
-        errors: dict[int, str] = {}
-        causes: dict[int, BaseException] = {}
-        for attempt in range(1 + self.on_error.retries if len(todo) else 0):
-            stop_early = attempt == self.on_error.retries and not self.on_error.worst
-            errors, causes = {}, {}
-            for indices, answers in self._answers(rows[todo], first_failure_only=stop_early):
-                places = todo[indices]
-                self._note(x, rows, places, answers.values, values)
-                errors |= {int(places[index]): error for index, error in answers.errors.items()}
-                causes |= {int(places[index]): cause for index, cause in answers.causes.items()}
-                if errors and stop_early:
-                    self._raise(rows, errors, causes)
-                self._check_time(errors)
-            todo = np.array(sorted(errors), dtype=np.intp)
+    def _answer(self, batch: Batch) -> None:
+        """Evaluate the new rows, as often as the policy says; those that fail for good are the worst there is."""
+        rows = self._known.to_objective(batch.new)
+        todo = np.flatnonzero(np.isnan(batch.values)) if batch.answered else None
+        policy, errors = self._on_error, dict[int, str]()
+        for attempt in range(1 + policy.retries):
+            raising = attempt == policy.retries and not policy.worst
+            errors = self._attempt(batch, rows, todo, raising)
             if not errors:
-                break
-        self._give_up(x, rows, errors, values)
-        return values
+                return
+            todo = np.array(sorted(errors), dtype=np.intp)
+        self._give_up(batch, rows, errors)
 
-    def _answered_before(self, x: Bits) -> tuple[Fitness, NDArray[np.intp]]:
-        """Give the values that came before the run was broken off, and the rows that are left."""
-        values, found = np.full(len(x), np.nan), np.full(len(x), np.nan)
-        if self._resumed:
-            came: dict[bytes, deque[float]] = {}  # without deduplication a row may have come more than once
-            for rows, numbers in self._resumed:
-                for row, number in zip(rows, numbers.tolist(), strict=True):
-                    came.setdefault(row.tobytes(), deque()).append(number)
-            for index, row in enumerate(x):
-                if waiting := came.get(row.tobytes()):
-                    found[index] = waiting.popleft()
-            self._resumed = []
-            self._note(x, None, np.arange(len(x)), found, values)
-        return values, np.flatnonzero(np.isnan(values))
-
-    def _answers(self, rows: Bits, *, first_failure_only: bool) -> Iterator[tuple[NDArray[np.intp], Answers]]:
+    def _attempt(self, batch: Batch, rows: Bits, todo: NDArray[np.intp] | None, raising: bool) -> dict[int, str]:
+        """Evaluate some of the new rows once; give the errors of those that failed, or raise the first."""
         if self._engine is None:
-            self._engine = self._start()
-        return self._engine.answers(rows, first_failure_only=first_failure_only)
+            self._engine = start_engine(
+                self.caller,
+                self.options,
+                on_exit=self.on_exit,
+                seconds_between_notes=self.seconds_between_notes,
+            )
+        errors: dict[int, str] = {}
+        asked = rows if todo is None else rows[todo]
+        for which, answers in self._engine.answers(asked, first_failure_only=raising):
+            places = which if todo is None else todo[which]
+            if not answers.errors:
+                self._note(batch, rows, places, answers.values)
+            else:
+                numbers, good = np.arange(len(rows))[places], ~np.isnan(answers.values)
+                self._note(batch, rows, numbers[good], answers.values[good])
+                errors |= {int(numbers[index]): error for index, error in answers.errors.items()}
+                if raising:
+                    self._raise(rows, errors, {int(numbers[index]): cause for index, cause in answers.causes.items()})
+            if self.deadline is not None:
+                self._check_time(errors)
+        return errors
 
-    def _start(self) -> _Engine:
-        """Start whoever evaluates: nobody else, our own processes, or somebody's executor."""
-        if self.executor is not None:
-            function = ChunkFunction(self.caller) if self.timeout is None else TimedFunction(self.caller, self.timeout)
-            return Dispatcher(ExecutorPool(self.executor, function))
-        if self.timeout is not None:  # only the end of its process ends a function that hangs
-            return Dispatcher(ProcessPool(self.workers, RowsFunction(self.caller)), timeout=self.timeout, in_parts=True)
-        if self.workers > 1:
-            return Dispatcher(ProcessPool(self.workers, ChunkFunction(self.caller)))
-        return Serial(self.caller)
-
-    def _note(self, x: Bits, rows: Bits | None, places: NDArray[np.intp], came: Fitness, values: Fitness) -> None:
+    def _note(self, batch: Batch, rows: Bits, places: Places, values: Fitness) -> None:
         """Keep what came, whatever may happen next."""
-        good = ~np.isnan(came)
-        places, found = places[good], came[good]
-        if len(places):
-            values[places] = found
-            self._partial.append((x[places], found))
-            if self.cache is not None and rows is not None:
-                self.cache.add(rows[places], found)
-            self._note_best(x[places], self.caller.sign * found)
+        if len(values):
+            batch.note(places, values)
+            self._known.share(rows, places, values)
         if self.listener is not None:
             self.listener()
 
-    def _note_best(self, x: Bits, fitness: Fitness) -> None:
-        if len(fitness):
-            i = int(np.argmax(fitness))
-            if self.best is None or fitness[i] > self.best[1]:
-                self.best = x[i].copy(), float(fitness[i])
-
-    def _raise(self, rows: Bits, errors: dict[int, str], causes: dict[int, BaseException]) -> None:
+    def _raise(self, rows: Bits, errors: dict[int, str], causes: dict[int, BaseException]) -> NoReturn:
         index = min(errors)
         others = f" ({len(errors)} of {len(rows)} rows failed so far)" if len(errors) > 1 else ""
         raise ObjectiveError(errors[index] + others) from causes.get(index)
@@ -337,26 +255,27 @@ class Evaluator:
         """Break off when the time is over, and there is something to show for it."""
         if self.deadline is None or time.monotonic() <= self.deadline:
             return
-        if self.best is not None:
+        if self._has_values():
             raise OutOfTime
         if errors:
             first = errors[min(errors)]
             raise ObjectiveError(f"the time is used up, and no row has a value yet; the first failed so: {first}")
 
-    def _give_up(self, x: Bits, rows: Bits, errors: dict[int, str], values: Fitness) -> None:
+    def _has_values(self) -> bool:
+        """Whether any row has a value: evaluated, known, or answered in this batch."""
+        return self.evaluations > 0 or self.pending_best() is not None
+
+    def _give_up(self, batch: Batch, rows: Bits, errors: dict[int, str]) -> None:
         """Count rows that failed for good as the worst, and write them down."""
-        if not errors:
-            return
-        if len(errors) == len(rows) and self.evaluations == 0 and self.best is None:  # nor was any known from before
+        if len(errors) == len(rows) and not self._has_values():
             index = min(errors)
             raise ObjectiveError(f"every one of the first {len(rows)} rows failed, the first so: {errors[index]}")
         failed = np.array(sorted(errors), dtype=np.intp)
-        values[failed] = -self.caller.sign * math.inf
         failures = [Failure(to_text(rows[index]), errors[int(index)]) for index in failed[:FAILURES_KEPT]]
-        self._failing.append((x[failed], values[failed], failures))
+        batch.fail(failed, -self.caller.sign * math.inf, failures)
 
 
-def _among(x: Bits, rows: Bits) -> NDArray[np.bool_]:
-    """Whether each row of x is one of some rows."""
-    known = {row.tobytes() for row in rows}
-    return np.array([row.tobytes() in known for row in x], dtype=np.bool_)
+def _failure(kept: Json) -> Failure:
+    if not isinstance(kept, list) or len(kept) != 2 or not all(isinstance(text, str) for text in kept):
+        raise StateError(f"expected a row and its error as a failure in the checkpoint, got {kept!r:.60}")
+    return Failure(str(kept[0]), str(kept[1]))

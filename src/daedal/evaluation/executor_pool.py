@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import logging
 import os
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -15,14 +13,13 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
 from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
+from daedal.evaluation.failures import describe_error
 from daedal.evaluation.pickling import pack, unpack
-from daedal.evaluation.process_pool import Event, Message
-from daedal.evaluation.words import named
+from daedal.evaluation.pool import Event, Message
 
 _DEATHS = ("KilledWorker", "BrokenProcessPool", "BrokenExecutor")
 
@@ -30,7 +27,7 @@ _DEATHS = ("KilledWorker", "BrokenProcessPool", "BrokenExecutor")
 class ExecutorPool:
     """The slots of an executor, to be used as `ProcessPool` is.
 
-    The executor itself stays its owner's: closing the crew takes back what waits, and no more.
+    The executor itself stays its owner's: closing the pool takes back what waits, and no more.
 
     Parameters
     ----------
@@ -45,9 +42,9 @@ class ExecutorPool:
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(2) as executor:
-    ...     crew = ExecutorPool(executor, abs)
-    ...     crew.start("a", -3)
-    ...     [news.value for news in crew.wait()]
+    ...     pool = ExecutorPool(executor, abs)
+    ...     pool.start("a", -3)
+    ...     [message.value for message in pool.wait()]
     [3]
     """
 
@@ -79,27 +76,27 @@ class ExecutorPool:
         return self.size - len(self._tickets)
 
     def start(self, ticket: Hashable, payload: object) -> None:
-        """Give the executor something to do; the ticket comes back with the news of it."""
+        """Give the executor something to do; the ticket comes back with the messages about it."""
         try:
             future = self.executor.submit(_apply, self._function, payload, **self._options)
         except BrokenExecutor as error:
-            raise ValueError(f"the executor is broken ({named(error)}); give a new one") from error
+            raise ValueError(f"the executor is broken ({describe_error(error)}); give a new one") from error
         self._tickets[future] = ticket
 
     def wait(self, timeout: float | None = None) -> list[Message]:
-        """Wait for news, or until the timeout."""
+        """Wait for messages, or until the timeout."""
         done, _ = wait(self._tickets, timeout=timeout, return_when=FIRST_COMPLETED)
-        return [self._news(future) for future in done]
+        return [self._message(future) for future in done]
 
-    def _news(self, future: Future[Any]) -> Message:
+    def _message(self, future: Future[Any]) -> Message:
         ticket = self._tickets.pop(future)
         try:
             return Message(ticket, Event.DONE, future.result())
         except CancelledError as error:
-            return Message(ticket, Event.DIED, named(error))
+            return Message(ticket, Event.DIED, describe_error(error))
         except Exception as error:  # noqa: BLE001  whatever it is, the caller decides
             death = isinstance(error, BrokenExecutor) or type(error).__name__ in _DEATHS
-            return Message(ticket, Event.DIED if death else Event.RAISED, named(error))
+            return Message(ticket, Event.DIED if death else Event.RAISED, describe_error(error))
 
     def stop(self, ticket: Hashable) -> None:
         """Forget a ticket; what somebody else's worker does, nobody here can end."""
@@ -133,33 +130,3 @@ def _slots(executor: Executor) -> int:
             raise ValueError("the Dask scheduler has no workers yet; start some with: dask worker ADDRESS")
         return int(2 * threads)  # one under way and one that waits beside it, on each
     return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
-
-
-@contextmanager
-def dask_executor(address: str) -> Iterator[Executor]:
-    """Connect to Dask: "tcp://host:8786" is a scheduler that runs, "local:4" starts four processes here."""
-    try:
-        distributed = importlib.import_module("distributed")
-    except ImportError as error:
-        raise ValueError('Dask needs its own package: pip install "daedal[dask]"') from error
-    kind, _, rest = address.partition(":")
-    if kind == "local":
-        if not rest.isdigit() or int(rest) < 1:
-            raise ValueError(f"expected --dask local:N with a number of processes, as in local:4, got {address!r}")
-        settings = {
-            "n_workers": int(rest),
-            "threads_per_worker": 1,
-            "processes": True,
-            "dashboard_address": None,
-            "silence_logs": logging.CRITICAL,  # a worker that ends a moment after its scheduler is no news
-            "scheduler_kwargs": {"allowed_failures": 0},  # we try again; a death may cost a worker for good
-        }
-        with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
-            yield client.get_executor(pure=False)
-        return
-    try:
-        client = distributed.Client(address, timeout=10)
-    except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"expected a Dask scheduler at {address!r}, but nobody answers ({named(error)})") from error
-    with client:
-        yield client.get_executor(pure=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 
 
@@ -45,3 +46,29 @@ class OnError:
             if number.isdigit() and int(number) > 0 and (then in ("worst", "raise") or not comma):
                 return cls(retries=int(number), worst=then == "worst")
         raise ValueError(f"expected on_error to be raise, worst, retry:N or retry:N,worst, got on_error={text!r}")
+
+
+def describe_error(error: BaseException) -> str:
+    """Give an error in one line: its kind, and what it says.
+
+    Examples
+    --------
+    >>> describe_error(ValueError("no such thing"))
+    'ValueError: no such thing'
+    """
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def signal_name(number: int) -> str:
+    """Give the name of a signal; most real-time signals have none.
+
+    Examples
+    --------
+    >>> signal_name(9), signal_name(40)
+    ('SIGKILL', 'signal 40')
+    """
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels import rowtable
-from daedal.kernels.rowtable import WORD, Words
+from daedal import kernels
+from daedal.evaluation.caller import Places
+from daedal.evaluation.row_table import (
+    ITEM,
+    LEAST_SLOTS,
+    WORD,
+    RowTable,
+    Words,
+    hashed,
+    most_rows,
+    packed,
+    plain,
+    words_of,
+)
 from daedal.types import Bits, Fitness, check_bits
 
-_ITEM = 8  # bytes of a word, a value, a slot
-_LEAST_SLOTS = 16
 _DTYPES = {
     "n": np.int64,
     "young_keys": np.uint64,
@@ -22,6 +32,48 @@ _DTYPES = {
     "old_keys": np.uint64,
     "old_values": np.float64,
 }
+
+
+class Lookup(NamedTuple):
+    """What is known of the rows of a batch, and which of them are new.
+
+    Attributes
+    ----------
+    values
+        Of the rows that are known, shape (rows,); nan for the others.
+    new_index
+        Which of the new rows each row is, shape (rows,); -1 where it is known.
+    first
+        Where each new row occurs first, shape (new rows,).
+    keys, hashes
+        The rows packed, shape (rows, words), and their hashes, shape (rows,).
+    """
+
+    values: Fitness
+    new_index: NDArray[np.intp]
+    first: NDArray[np.intp]
+    keys: Words
+    hashes: Words
+
+    @classmethod
+    def all_new(cls, rows: int) -> Lookup:
+        """Give that of so many rows of which nothing is known, not even which are equal."""
+        everything = np.arange(rows)
+        return cls(np.full(rows, np.nan), everything, everything, np.empty((0, 0), np.uint64), np.empty(0, np.uint64))
+
+    def with_duplicates(self) -> Lookup:
+        """Give the same where each of several equal rows is a new one."""
+        is_new = self.new_index >= 0
+        return self._replace(new_index=np.where(is_new, np.cumsum(is_new) - 1, -1), first=np.flatnonzero(is_new))
+
+    def with_known(self, known: NDArray[np.bool_], values: Fitness) -> Lookup:
+        """Give the same where some of the new rows are known after all, with their values, both shape (new rows,)."""
+        is_new = self.new_index >= 0
+        which = self.new_index[is_new]
+        index, of_rows = self.new_index.copy(), self.values.copy()
+        index[is_new] = np.where(known, -1, np.cumsum(~known) - 1)[which]
+        of_rows[is_new] = np.where(known, values, np.nan)[which]
+        return self._replace(values=of_rows, new_index=index, first=self.first[~known])
 
 
 class MemoryCache:
@@ -55,37 +107,58 @@ class MemoryCache:
             raise ValueError(f"expected rows of at least one bit, got n={n}")
         self.n = n
         self.max_bytes = max_bytes
-        self._words = _words(n)
-        self._most = _most_rows(self._words, max_bytes // 2)
+        self._words = words_of(n)
+        self._most = most_rows(self._words, max_bytes // 2)
         if self._most < 1:
-            least = 2 * _ITEM * (_LEAST_SLOTS + self._words + 1)
+            least = 2 * ITEM * (LEAST_SLOTS + self._words + 1)
             raise ValueError(f"expected max_bytes of at least {least} for rows of {n} bits, got max_bytes={max_bytes}")
-        self._young = _Table(self._words, self._most)
-        self._old = _Table(self._words, self._most)
+        self._young = RowTable(self._words, self._most)
+        self._old = RowTable(self._words, self._most)
         self._shared = 0  # rows of the young table that are in the old one too
 
     def __len__(self) -> int:
         """Give the number of rows held."""
         return self._young.count + self._old.count - self._shared
 
+    def look_up(self, x: Bits) -> Lookup:
+        """Look for rows, shape (rows, n), and for equal ones among those that are new."""
+        check_bits(x, self.n)
+        young, old, rows = self._young, self._old, len(x)
+        keys, hashes = np.empty((rows, self._words), np.uint64), np.empty(rows, np.uint64)
+        values, indices = np.empty(rows), np.empty((3, rows), np.intp)
+        new, moved = kernels.rowtable.look_up(
+            plain(x),
+            young.slots,
+            young.keys,
+            young.values,
+            old.slots,
+            old.keys,
+            old.values,
+            keys,
+            hashes,
+            values,
+            indices,
+        )
+        if moved:
+            moving = indices[2, :moved]
+            self._insert(keys[moving], hashes[moving], values[moving])
+        return Lookup(values, indices[0], indices[1, :new], keys, hashes)
+
+    def add_new(self, lookup: Lookup, which: Places, values: Fitness) -> None:
+        """Take values, none of them nan, of some of the new rows of a look-up."""
+        rows = which if len(lookup.first) == len(lookup.keys) else lookup.first[which]
+        self._insert(lookup.keys[rows], lookup.hashes[rows], values)
+
     def find(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_]]:
         """Give the values, shape (rows,), nan where unknown, and whether they are known, shape (rows,)."""
-        check_bits(rows, self.n)
-        keys, hashes = _packed(rows)
-        values = np.full(len(rows), np.nan)
-        known = np.zeros(len(rows), dtype=np.bool_)
-        self._young.look_up(keys, hashes, values, known)
-        in_young = known.copy()
-        if self._old.count and self._old.look_up(keys, hashes, values, known):
-            moved = known & ~in_young
-            self._insert(keys[moved], hashes[moved], values[moved])
-        return values, known
+        lookup = self.look_up(rows)
+        return lookup.values, lookup.new_index < 0
 
     def add(self, rows: Bits, values: Fitness) -> None:
         """Take rows, shape (rows, n), and their values, shape (rows,); of a row already there the first value stays."""
         check_bits(rows, self.n)
         check_values(values, len(rows))
-        self._insert(*_packed(rows), _plain(values))
+        self._insert(*packed(rows), plain(values))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Give all that is known as plain arrays, which `from_state` takes."""
@@ -111,22 +184,26 @@ class MemoryCache:
         """
         made = cls(n, max_bytes=max_bytes)
         _check_state(n, state)
-        parts = [(_plain(state[f"{age}_keys"]), _plain(state[f"{age}_values"])) for age in ("old", "young")]
-        if max(len(values) for _, values in parts) > made._most:  # the memory is less than it was
-            for keys, values in parts:
-                made._insert(keys, _hashes(keys), values)
-            return made
-        made._old.fill(*parts[0])
-        made._young.fill(*parts[1])
-        keys = parts[1][0]
-        made._shared = made._old.look_up(keys, _hashes(keys), np.empty(len(keys)), np.zeros(len(keys), dtype=np.bool_))
+        old_keys, old_values, young_keys, young_values = (
+            plain(state[name]) for name in ("old_keys", "old_values", "young_keys", "young_values")
+        )
+        old_hashes, young_hashes = hashed(old_keys), hashed(young_keys)
+        if max(len(old_keys), len(young_keys)) > made._most:  # the memory is less than it was
+            made._insert(old_keys, old_hashes, old_values)
+            made._insert(young_keys, young_hashes, young_values)
+        else:
+            made._old.fill(old_keys, old_values)
+            made._young.fill(young_keys, young_values)
+            places = np.empty(len(young_keys), np.intp)
+            kernels.rowtable.find_rows(made._old.slots, made._old.keys, young_keys, young_hashes, 0, places)
+            made._shared = int(np.count_nonzero(places >= 0))
         return made
 
     def _insert(self, keys: Words, hashes: Words, values: Fitness) -> None:
         start = 0
         while True:
             young, old = self._young, self._old
-            young.count, shared, start = rowtable.insert(
+            young.count, shared, start = kernels.rowtable.insert(
                 young.slots,
                 young.keys,
                 young.values,
@@ -145,73 +222,7 @@ class MemoryCache:
             if young.count < self._most:
                 young.reserve(young.count + len(hashes) - start)
             else:
-                self._old, self._young, self._shared = young, _Table(self._words, self._most), 0
-
-
-class _Table:
-    """The arrays of one hash table, see `daedal.kernels.rowtable`: at most two thirds of the slots are taken."""
-
-    def __init__(self, words: int, most: int, slots: int = _LEAST_SLOTS) -> None:
-        self.most = most
-        self.count = 0
-        capacity = _capacity(slots, most)
-        self.slots = np.zeros(slots, dtype=np.uint64)
-        self.keys = np.empty((capacity, words), dtype=np.uint64)
-        self.values = np.empty(capacity)
-
-    def reserve(self, rows: int) -> None:
-        """Make room for so many rows, or as many as it may ever hold."""
-        slots = self.slots.size
-        while _capacity(slots, self.most) < min(rows, self.most):
-            slots *= 2
-        capacity = _capacity(slots, self.most)
-        keys, values = np.empty((capacity, self.keys.shape[1]), dtype=np.uint64), np.empty(capacity)
-        keys[: self.count] = self.keys[: self.count]
-        values[: self.count] = self.values[: self.count]
-        self.keys, self.values, self.slots = keys, values, np.zeros(slots, dtype=np.uint64)
-        rowtable.rebuild(self.slots, self.keys, self.count)
-
-    def fill(self, keys: Words, values: Fitness) -> None:
-        """Take these rows, not more than it may hold, while it is empty."""
-        self.reserve(len(values))
-        self.keys[: len(keys)] = keys
-        self.values[: len(values)] = values
-        self.count = len(values)
-        if rowtable.rebuild(self.slots, self.keys, self.count) != self.count:
-            raise ValueError("expected each row once in each table of the state of a cache, got some more than once")
-
-    def look_up(self, keys: Words, hashes: Words, values: Fitness, known: NDArray[np.bool_]) -> int:
-        """Look for what is not known yet, see the kernel."""
-        found: int = rowtable.look_up(self.slots, self.keys, self.values, keys, hashes, values, known)
-        return found
-
-
-def distinct(rows: Bits) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find equal rows, shape (rows, n).
-
-    Returns
-    -------
-    first
-        Where each distinct row occurs first, in this order, shape (distinct rows,).
-    inverse
-        Which of the distinct rows each row is, shape (rows,): rows[first][inverse] equals rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> first, inverse = distinct(np.array([[1, 1], [0, 1], [1, 1]], dtype=np.uint8))
-    >>> first, inverse
-    (array([0, 1]), array([0, 1, 0]))
-    """
-    if not isinstance(rows, np.ndarray) or rows.ndim != 2:
-        raise ValueError(f"expected a uint8 array of shape (rows, n), got {type(rows).__name__}")
-    check_bits(rows, rows.shape[1])
-    slots = _LEAST_SLOTS
-    while _capacity(slots, len(rows)) < len(rows):
-        slots *= 2
-    first, inverse, which = np.empty((3, len(rows)), dtype=np.intp)
-    count = rowtable.distinct_rows(np.zeros(slots, dtype=np.uint64), _packed(rows)[0], first, inverse, which)
-    return first[:count].copy(), inverse
+                self._old, self._young, self._shared = young, RowTable(self._words, self._most), 0
 
 
 def check_values(values: Fitness, rows: int) -> None:
@@ -245,41 +256,6 @@ def prepare() -> None:
     known.add(rows, np.zeros(40))
     known.find(rows)
     MemoryCache.from_state(64, known.state(), max_bytes=2**10)
-    distinct(rows)
-
-
-def _words(n: int) -> int:
-    return -(-n // WORD)
-
-
-def _capacity(slots: int, most: int) -> int:
-    return min(2 * slots // 3, most)
-
-
-def _most_rows(words: int, max_bytes: int) -> int:
-    """Give the most rows that a table of so many bytes can hold."""
-    most, slots = 0, _LEAST_SLOTS
-    while (rows := min(2 * slots // 3, (max_bytes - _ITEM * slots) // (_ITEM * (words + 1)))) > most:
-        most, slots = rows, 2 * slots
-    return most
-
-
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """Give the array, or a copy where it is of a kind, such as read-only, for which kernels would be compiled anew."""
-    return np.require(array, requirements=["C", "ALIGNED", "WRITEABLE", "ENSUREARRAY"])
-
-
-def _packed(rows: Bits) -> tuple[Words, Words]:
-    """Give the rows as words, shape (rows, words), and their hashes, shape (rows,)."""
-    keys = np.empty((len(rows), _words(rows.shape[1])), dtype=np.uint64)
-    rowtable.pack(_plain(rows), keys)
-    return keys, _hashes(keys)
-
-
-def _hashes(keys: Words) -> Words:
-    hashes = np.empty(len(keys), dtype=np.uint64)
-    rowtable.hash_rows(keys, hashes)
-    return hashes
 
 
 def _check_state(n: int, state: Mapping[str, NDArray[Any]]) -> None:
@@ -295,10 +271,10 @@ def _check_state(n: int, state: Mapping[str, NDArray[Any]]) -> None:
         raise ValueError(f"expected the state of a cache of rows of {n} bits, got n={state['n'].tolist()}")
     for age in ("young", "old"):
         keys, values = state[f"{age}_keys"], state[f"{age}_values"]
-        if values.ndim != 1 or keys.shape != (len(values), _words(n)):
+        if values.ndim != 1 or keys.shape != (len(values), words_of(n)):
             raise ValueError(
-                f"expected {age}_keys of shape (rows, {_words(n)}) and {age}_values of shape (rows,) in the state of a "
-                f"cache, got shapes {keys.shape} and {values.shape}"
+                f"expected {age}_keys of shape (rows, {words_of(n)}) and {age}_values of shape (rows,) in the state "
+                f"of a cache, got shapes {keys.shape} and {values.shape}"
             )
         if np.isnan(values).any():
             raise ValueError(f"expected a value for each row in the state of a cache, got nan in {age}_values")

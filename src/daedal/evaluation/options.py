@@ -1,20 +1,37 @@
-"""By what means evaluations are made: workers, caches, what happens when one fails."""
+"""How evaluations are made: workers, caches, what happens when one fails."""
 
 from __future__ import annotations
 
 import dataclasses
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import TYPE_CHECKING
 
 from daedal.evaluation.failures import OnError
 from daedal.settings.parameters import plain
 from daedal.types import Json, State, StateError
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
-    """By what means evaluations are made: see `maximize`."""
+    """How evaluations are made: see `maximize`.
+
+    Parameters
+    ----------
+    workers, executor
+        Processes of our own, or somebody's executor, to evaluate with.
+    on_error
+        What to do when an evaluation fails: see `OnError`.
+    timeout
+        Seconds that one evaluation may take.
+    deduplicate
+        Whether a row that comes again has the value that it had before, without a call.
+    cache, name, version
+        The file in which values are kept beyond this run, and the objective's name and version there.
+    """
 
     workers: int = 1
     executor: Executor | None = None
@@ -41,14 +58,39 @@ class EvaluationOptions:
         OnError.read(self.on_error)
 
     def to_json(self) -> dict[str, Json]:
-        """Give what a checkpoint keeps: all but the executor."""
-        kept = [field.name for field in dataclasses.fields(self) if field.name != "executor"]
-        return {**{name: plain(getattr(self, name)) for name in kept}, "version": str(self.version)}
+        """Give what a checkpoint keeps: all but the executor.
+
+        Examples
+        --------
+        >>> EvaluationOptions(workers=2).to_json()["workers"]
+        2
+        """
+        return {**{name: plain(getattr(self, name)) for name in _KEPT}, "version": str(self.version)}
 
     @classmethod
-    def from_json(cls, kept: State) -> EvaluationOptions:
-        known = {one.name for one in dataclasses.fields(cls)} - {"executor"}
-        odd = [name for name in kept.fields if name not in known]
+    def from_json(cls, state: State) -> EvaluationOptions:
+        """Make the options that `to_json` gave.
+
+        Raises
+        ------
+        StateError
+            A field is missing, of another kind than it should be, or unknown.
+        ValueError
+            These are no options.
+        """
+        odd = [name for name in state.fields if name not in _KEPT]
         if odd:
-            raise StateError(f"expected evaluation options, got {odd[0]!r}")
-        return cls(**kept.fields)  # type: ignore[arg-type]
+            raise StateError(f"expected only {', '.join(_KEPT)} as options of evaluations, got {odd[0]!r}")
+        return cls(
+            workers=state.whole("workers"),
+            on_error=state.text("on_error"),
+            timeout=state.number("timeout") if state.given("timeout") else None,
+            deduplicate=state.truth("deduplicate"),
+            cache=state.text("cache") if state.given("cache") else None,
+            name=state.text("name") if state.given("name") else None,
+            version=state.text("version"),
+        )
+
+
+_KEPT = tuple(field.name for field in dataclasses.fields(EvaluationOptions) if field.name != "executor")
+DEFAULTS = EvaluationOptions()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pickle
 from typing import Any
+
+from daedal.settings.plugins import load_file, loaded_files
 
 
 def pack(thing: object, what: str) -> bytes:
     """Turn a function or another object into bytes for another process; refuse what cannot be sent.
 
     Lambdas, closures and functions of the main script travel by value, which takes cloudpickle; anything that can be
-    imported there travels by name.
+    imported there travels by name, and so does what is defined in the user's files that were loaded here: they are
+    loaded there first.
 
     Examples
     --------
@@ -23,7 +27,8 @@ def pack(thing: object, what: str) -> bytes:
     except ImportError:
         cloudpickle = None
     try:
-        return bytes((pickle if cloudpickle is None else cloudpickle).dumps(thing))
+        packed = (pickle if cloudpickle is None else cloudpickle).dumps(thing)
+        return pickle.dumps((loaded_files(), packed))
     except Exception as error:
         hint = (
             'pip install "daedal[parallel]" lets lambdas and closures travel'
@@ -37,4 +42,8 @@ def pack(thing: object, what: str) -> bytes:
 
 def unpack(data: bytes) -> Any:
     """Turn what `pack` made into the object again. Only for bytes that this program itself has sent."""
-    return pickle.loads(data)
+    files, packed = pickle.loads(data)
+    for file in files:
+        if os.path.isfile(file):  # another machine may not have it, nor need it
+            load_file(file)
+    return pickle.loads(packed)

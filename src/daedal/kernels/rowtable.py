@@ -32,6 +32,7 @@ _START = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _SHIFT = np.uint64(32)
 _ONE = np.uint64(1)
+_KNOWN = -2  # in place of an index
 _AHEAD = 8
 """So many rows before it is needed, memory is asked for: about what one access takes."""
 
@@ -55,114 +56,165 @@ fetch: Any = intrinsic(_fetch)
 """fetch(array, place) asks for an element of an array in C order to be brought from memory while other work goes on."""
 
 
-@njit(cache=True)
-def fetch_ahead(slots: Words, keys: Words, hashes: Words, r: int) -> None:
-    """Fetch what the rows after row r will ask for: the slots of one, and the keys of a nearer one.
-
-    Without this, most of the time goes by in waiting: two rows of a large table are hardly ever near each other.
-    """
-    mask = np.uint64(slots.size - 1)
-    if r + 2 * _AHEAD < hashes.size:
-        fetch(slots, np.int64(hashes[r + 2 * _AHEAD] & mask))
-    if r + _AHEAD < hashes.size:
-        mixed = hashes[r + _AHEAD]
-        slot = slots[mixed & mask]
-        if slot != 0 and (slot ^ mixed) & _TAG == 0:
-            fetch(keys, (np.int64(slot & _PLACE) - 1) * keys.shape[1])
+@njit(inline="always")
+def mix(mixed: np.uint64, word: np.uint64) -> np.uint64:
+    """Mix a word into a hash, so that every bit of it depends on all bits of both."""
+    mixed ^= word
+    mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX
+    mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX
+    return mixed ^ (mixed >> _SHIFT)
 
 
 @njit(cache=True)
-def pack(x: Bits, keys: Words) -> None:
-    """Write rows x, shape (rows, n), as words, shape (rows, ceil(n / 64)); bit 0 of word 0 is the first.
+def hash_rows(rows: Words, hashes: Words) -> None:
+    """Fill hashes, shape (rows,), with those of packed rows, shape (rows, words)."""
+    for r in range(hashes.size):
+        mixed = _START
+        for w in range(rows.shape[1]):
+            mixed = mix(mixed, rows[r, w])
+        hashes[r] = mixed
 
-    Any non-zero entry of x counts as a one, and the bits after the last are 0.
+
+@njit(cache=True)
+def pack_rows(x: Bits, rows: Words, hashes: Words) -> None:
+    """Write rows x, shape (rows, n), as words, shape (rows, ceil(n / 64)), and their hashes, shape (rows,).
+
+    Bit 0 of word 0 is the first. Any non-zero entry of x counts as a one, and the bits after the last are 0.
     """
-    rows, n = x.shape
-    for r in range(rows):
-        for w in range(keys.shape[1]):
+    n = x.shape[1]
+    for r in range(hashes.size):
+        for w in range(rows.shape[1]):
             word = np.uint64(0)
             start = w * WORD
             for j in range(min(WORD, n - start)):
                 word |= np.uint64(x[r, start + j] != 0) << np.uint64(j)
-            keys[r, w] = word
+            rows[r, w] = word
+    hash_rows(rows, hashes)
 
 
 @njit(cache=True)
-def hash_of(rows: Words, r: int) -> np.uint64:
-    """Mix the words of one of the rows, shape (rows, words), into one in which every bit depends on all of theirs."""
-    mixed = _START
-    for w in range(rows.shape[1]):
-        mixed ^= rows[r, w]
-        mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX
-        mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX
-        mixed ^= mixed >> _SHIFT
-    return mixed
+def find_rows(slots: Words, keys: Words, rows: Words, hashes: Words, start: int, places: NDArray[np.intp]) -> None:
+    """Look for rows[start:], shape (rows, words), in a table: places[r] becomes the place of row r, or -1.
 
-
-@njit(cache=True)
-def hash_rows(keys: Words, hashes: Words) -> None:
-    """Fill hashes, shape (rows,), with those of the keys, shape (rows, words)."""
-    for r in range(hashes.size):
-        hashes[r] = hash_of(keys, r)
-
-
-@njit(cache=True)
-def slot_of(slots: Words, keys: Words, rows: Words, r: int, mixed: np.uint64) -> np.uint64:
-    """Give the slot that holds rows[r], shape (rows, words), of hash `mixed`, or else the free one it would take."""
-    mask = np.uint64(slots.size - 1)
-    slot = mixed & mask
-    while slots[slot] != 0:
-        if (slots[slot] ^ mixed) & _TAG == 0:
-            place = np.int64(slots[slot] & _PLACE) - 1
-            same = True
-            for w in range(rows.shape[1]):
-                if keys[place, w] != rows[r, w]:
-                    same = False
+    What later rows will ask for, the slots of one and the keys of a nearer one, is fetched ahead. Without, most of the
+    time would go by in waiting: two rows of a large table are hardly ever near each other.
+    """
+    mask, words = np.uint64(slots.size - 1), rows.shape[1]
+    for r in range(start, hashes.size):
+        if r + 2 * _AHEAD < hashes.size:
+            fetch(slots, np.int64(hashes[r + 2 * _AHEAD] & mask))
+        if r + _AHEAD < hashes.size:
+            held = slots[hashes[r + _AHEAD] & mask]
+            if held != 0 and (held ^ hashes[r + _AHEAD]) & _TAG == 0:
+                fetch(keys, (np.int64(held & _PLACE) - 1) * words)
+        places[r] = -1
+        slot = hashes[r] & mask
+        while slots[slot] != 0:
+            if (slots[slot] ^ hashes[r]) & _TAG == 0:
+                place = np.int64(slots[slot] & _PLACE) - 1
+                w = 0
+                while w < words and keys[place, w] == rows[r, w]:
+                    w += 1
+                if w == words:
+                    places[r] = place
                     break
-            if same:
-                break
-        slot = (slot + _ONE) & mask
-    return slot
+            slot = (slot + _ONE) & mask
+
+
+@njit(cache=True)
+def add_rows(
+    slots: Words, keys: Words, count: int, rows: Words, hashes: Words, start: int, places: NDArray[np.intp]
+) -> tuple[int, int]:
+    """Put rows[start:], shape (rows, words), into a table that holds `count` rows, until it is full.
+
+    Only those with places[r] = -1 are put there, or found if they are there already: places[r] becomes their place.
+    Gives the new count, and the first row that found no place.
+    """
+    mask, words = np.uint64(slots.size - 1), rows.shape[1]
+    for r in range(start, hashes.size):
+        if places[r] != -1:
+            continue
+        slot = hashes[r] & mask
+        while slots[slot] != 0:
+            if (slots[slot] ^ hashes[r]) & _TAG == 0:
+                place = np.int64(slots[slot] & _PLACE) - 1
+                w = 0
+                while w < words and keys[place, w] == rows[r, w]:
+                    w += 1
+                if w == words:
+                    places[r] = place
+                    break
+            slot = (slot + _ONE) & mask
+        if slots[slot] != 0:
+            continue
+        if count == keys.shape[0]:
+            return count, r
+        for w in range(words):
+            keys[count, w] = rows[r, w]
+        places[r] = count
+        count += 1
+        slots[slot] = (hashes[r] & _TAG) | np.uint64(count)
+    return count, hashes.size
 
 
 @njit(cache=True)
 def rebuild(slots: Words, keys: Words, count: int) -> int:
     """Fill free slots with the first `count` of the keys; give how many of these are distinct."""
-    distinct = 0
-    for r in range(count):
-        mixed = hash_of(keys, r)
-        slot = slot_of(slots, keys, keys, r, mixed)
-        if slots[slot] == 0:
-            slots[slot] = (mixed & _TAG) | np.uint64(r + 1)
-            distinct += 1
+    hashes, places = np.empty(count, np.uint64), np.full(count, -1)
+    hash_rows(keys, hashes)
+    distinct, _ = add_rows(slots, keys, 0, keys, hashes, 0, places)
     return distinct
 
 
 @njit(cache=True)
 def look_up(
+    x: Bits,
     slots: Words,
     keys: Words,
     values: Fitness,
-    wanted: Words,
+    old_slots: Words,
+    old_keys: Words,
+    old_values: Fitness,
+    rows: Words,
     hashes: Words,
     found: Fitness,
-    known: NDArray[np.bool_],
-) -> int:
-    """Look for those of the wanted rows, shape (rows, words), that are not known yet.
+    indices: NDArray[np.intp],
+) -> tuple[int, int]:
+    """Look for rows x, shape (rows, n), in a young table and an old one, and for equal ones among the others.
 
-    Of those that are in the table, `found` gets the value and `known` becomes true, both of shape (rows,).
-    Gives how many these are.
+    `rows` and `hashes` get them packed, see `pack_rows`. `found`, shape (rows,), gets the values of those that are
+    known, and nan for the others. `indices`, shape (3, rows), gets for each row -1 where it is known, or d where it is
+    the d-th new row; then, for each d, the first row that is so; then the rows that are in the old table only.
+    Gives how many rows are new, each counted once, and how many are in the old table only.
     """
-    total = 0
+    index, first, moving = indices[0], indices[1], indices[2]
+    pack_rows(x, rows, hashes)
+    find_rows(slots, keys, rows, hashes, 0, index)
+    find_rows(old_slots, old_keys, rows, hashes, 0, first)
+    moved = 0
     for r in range(hashes.size):
-        fetch_ahead(slots, keys, hashes, r)
-        if not known[r]:
-            slot = slot_of(slots, keys, wanted, r, hashes[r])
-            if slots[slot] != 0:
-                found[r] = values[np.int64(slots[slot] & _PLACE) - 1]
-                known[r] = True
-                total += 1
-    return total
+        if index[r] >= 0:
+            found[r] = values[index[r]]
+            index[r] = _KNOWN
+        elif first[r] >= 0:
+            found[r] = old_values[first[r]]
+            index[r] = _KNOWN
+            moving[moved] = r
+            moved += 1
+        else:
+            found[r] = np.nan
+    size = 16
+    while 2 * size < 3 * hashes.size:
+        size *= 2
+    add_rows(np.zeros(size, np.uint64), np.empty_like(rows), 0, rows, hashes, 0, index)
+    new = 0
+    for r in range(hashes.size):
+        if index[r] == new:
+            first[new] = r
+            new += 1
+        elif index[r] == _KNOWN:
+            index[r] = -1
+    return new, moved
 
 
 @njit(cache=True)
@@ -184,44 +236,14 @@ def insert(
     A row that is there keeps its value; one that is in the old table comes with the value it has there.
     Gives the new count, how many of the new rows are in the old table too, and the first row that found no place.
     """
+    places, old_places = np.full(hashes.size, -1), np.empty(hashes.size, np.intp)
+    find_rows(old_slots, old_keys, rows, hashes, start, old_places)
+    new_count, stop = add_rows(slots, keys, count, rows, hashes, start, places)
     shared = 0
-    for r in range(start, hashes.size):
-        fetch_ahead(slots, keys, hashes, r)
-        slot = slot_of(slots, keys, rows, r, hashes[r])
-        if slots[slot] != 0:
-            continue
-        if count == values.size:
-            return count, shared, r
-        number = numbers[r]
-        old_slot = slot_of(old_slots, old_keys, rows, r, hashes[r])
-        if old_slots[old_slot] != 0:
-            number = old_values[np.int64(old_slots[old_slot] & _PLACE) - 1]
-            shared += 1
-        for w in range(rows.shape[1]):
-            keys[count, w] = rows[r, w]
-        values[count] = number
-        count += 1
-        slots[slot] = (hashes[r] & _TAG) | np.uint64(count)
-    return count, shared, hashes.size
-
-
-@njit(cache=True)
-def distinct_rows(
-    slots: Words, keys: Words, first: NDArray[np.intp], inverse: NDArray[np.intp], which: NDArray[np.intp]
-) -> int:
-    """Find the distinct ones among keys, shape (rows, words), with the help of free slots; give their number.
-
-    first[d], shape (rows,), becomes the first row that is the d-th distinct one, and inverse[r] the d of row r;
-    `which`, shape (rows,), is overwritten.
-    """
-    count = 0
-    for r in range(inverse.size):
-        mixed = hash_of(keys, r)
-        slot = slot_of(slots, keys, keys, r, mixed)
-        if slots[slot] == 0:
-            slots[slot] = (mixed & _TAG) | np.uint64(r + 1)
-            first[count] = r
-            which[r] = count
+    for r in range(start, stop):
+        if places[r] == count:
+            in_old = old_places[r] >= 0
+            values[count] = old_values[old_places[r]] if in_old else numbers[r]
+            shared += in_old
             count += 1
-        inverse[r] = which[np.int64(slots[slot] & _PLACE) - 1]
-    return count
+    return new_count, shared, stop

@@ -6,13 +6,14 @@ import math
 import selectors
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
 
 from daedal.evaluation.caller import ObjectiveError
-from daedal.evaluation.words import counted, signal_name
-from daedal.objectives.process import CHUNK, GRACE, RunningProgram, shown
+from daedal.evaluation.failures import signal_name
+from daedal.objectives.process import CHUNK, GRACE, RunningProgram, quoted
 from daedal.types import Fitness
 
 _TICK = 0.05  # seconds between two looks at whether a silent program is still there
@@ -36,137 +37,143 @@ class ProgramTimeout(ObjectiveError):  # noqa: N818 - as TimeoutError, but of a 
 class Exchange:
     """One batch on its way through a running program.
 
-    One loop over three pipes writes, reads answers and hears standard error, whichever is possible, so that neither
-    side ever waits for the other with a full pipe.
+    One loop over three pipes writes rows, reads answers and reads standard error, whichever is possible, so that
+    neither side ever waits for the other with a full pipe. `Popen.communicate` would not do, not even for a program
+    that is started for each batch: it reads until nobody holds the pipes any more, be it a process that was left in the
+    background, and it keeps all that is printed, be it without end.
     """
 
     def __init__(
-        self, running: RunningProgram, text: bytes, rows: int, *, persistent: bool, timeout: float | None
+        self,
+        running: RunningProgram,
+        text: bytes,
+        rows: int,
+        *,
+        persistent: bool,
+        timeout: float | None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.running = running
-        self.left = memoryview(text)
+        self.unsent = memoryview(text)
         self.rows = rows
         self.persistent = persistent
         self.timeout = timeout
+        self.clock = clock
         self.lines: list[bytes] = []
-        self.values: list[float] = []
-        self.surplus = 0  # lines that are not blank, beyond one a row
         self.rest = b""  # the beginning of a line
+        self.values: list[float] = []
+        self.leaving = False  # it ended, or closed a pipe too early
         self.deadline = math.inf
-        self._allow(1 if persistent else rows)
+
+    def run(self) -> Fitness | None:
+        """Give the numbers, shape (rows,).
+
+        None where a program that was kept ended in good order before it answered anything: between two batches.
+        """
+        self._allow(1 if self.persistent else self.rows)
+        self._transfer()
+        if self.running.kept and not self.lines and self.running.process.returncode == 0:
+            return None
+        return self._fitness()
 
     def _allow(self, rows: int) -> None:
-        if self.timeout is not None:
-            self.deadline = time.monotonic() + rows * self.timeout
+        if self.timeout is not None and not self.leaving:
+            self.deadline = self.clock() + rows * self.timeout
 
-    @property
-    def came_to_nothing(self) -> bool:
-        """Whether a persistent program ended by itself, in good order, before it answered anything."""
-        return self.persistent and not self.lines and self.running.process.returncode == 0
-
-    def run(self) -> None:
+    def _transfer(self) -> None:
         """Move bytes until every answer is there, or none can come any more."""
-        running, now = self.running, time.monotonic()
-        patience: float | None = None
+        running = self.running
         with selectors.DefaultSelector() as selector:
-            for stream in (running.stdin, running.stdout, running.stderr):
+            for stream, event, move in (
+                (running.stdin, selectors.EVENT_WRITE, self._write),
+                (running.stdout, selectors.EVENT_READ, self._read),
+                (running.stderr, selectors.EVENT_READ, running.read_stderr),
+            ):
                 if not stream.closed:
-                    writes = stream is running.stdin
-                    selector.register(stream, selectors.EVENT_WRITE if writes else selectors.EVENT_READ)
-            while True:
-                # Asked before reading: what a program wrote before its end is in the pipes by now.
-                ended = running.process.poll() is not None
-                last = ended and running.stdout.closed
-                until = self.deadline if patience is None else patience
-                moved = self._move(selector, 0.0 if last else max(0.0, min(_TICK, until - now)))
-                self._refuse_early()
-                if self.persistent and not self.left and len(self.lines) == self.rows:
+                    selector.register(stream, event, move)
+            while not self._is_over():
+                now = self.clock()
+                if now < self.deadline:
+                    self._move(selector, min(_TICK, self.deadline - now))
+                elif self.leaving:
                     return
-                if last and not moved:
-                    return
-                now = time.monotonic()
-                if patience is not None:
-                    if now >= patience:
-                        return
-                elif ended or (self.persistent and (running.stdin.closed or running.stdout.closed)):
-                    # Others may still hold its pipes: a moment for those that print on its behalf, no more.
-                    patience = now + GRACE
-                elif now >= self.deadline:
+                else:
                     raise self._too_late()
 
-    def _move(self, selector: selectors.BaseSelector, wait: float) -> bool:
-        """Write and read what is possible within some seconds; give whether anything was."""
+    def _is_over(self) -> bool:
+        running = self.running
+        if self.persistent and not self.unsent and len(self.lines) >= self.rows:
+            return True
+        ended = running.process.poll() is not None
+        if ended and running.stdout.closed:
+            return True
+        if not self.leaving and (ended or (self.persistent and (running.stdin.closed or running.stdout.closed))):
+            # Others may still hold its pipes: a moment for those that print on its behalf, no more.
+            self.leaving, self.deadline = True, self.clock() + GRACE
+        return False
+
+    def _move(self, selector: selectors.BaseSelector, seconds: float) -> None:
+        """Write and read what is possible within some seconds."""
         if not selector.get_map():  # all pipes are closed: what is left to see is the end
             with suppress(subprocess.TimeoutExpired):
-                self.running.process.wait(wait)
-            return False
-        events = selector.select(wait)
-        for key, _ in events:
-            stream = key.fileobj
-            if stream is self.running.stdin:
-                more = self._write()
-            elif stream is self.running.stdout:
-                more = self._read()
-            else:
-                more = self.running.hear()
-            if not more:
-                selector.unregister(stream)
-                if not (stream is self.running.stdin and self.persistent):
-                    stream.close()  # type: ignore[union-attr]
-        return bool(events)
+                self.running.process.wait(seconds)
+            return
+        for key, _ in selector.select(seconds):
+            if not key.data():
+                selector.unregister(key.fileobj)
+                if not (self.persistent and key.fileobj is self.running.stdin):
+                    key.fileobj.close()  # type: ignore[union-attr]
 
     def _write(self) -> bool:
+        """Write what the pipe takes; give whether there is more to write."""
         try:
-            self.left = self.left[self.running.stdin.write(self.left) or 0 :]
+            self.unsent = self.unsent[self.running.stdin.write(self.unsent) or 0 :]
         except BrokenPipeError:  # it reads no more; what it printed, and its exit code, tell whether that is right
             self.running.stdin.close()
             return False
-        return bool(self.left)
+        return bool(self.unsent)
 
     def _read(self) -> bool:
+        """Read answers; give whether there can be more.
+
+        What cannot come right any more is refused at once: any wrong line of a persistent program, floods of others.
+        """
         data: bytes | None = self.running.stdout.read(CHUNK)
-        if data:
-            self._divide(data)
-        return data != b""
-
-    def _divide(self, data: bytes) -> None:
+        if not data:
+            return data is None
         *complete, self.rest = (self.rest + data).split(b"\n")
-        room = self.rows - len(self.lines)
-        self.lines += complete[:room]
-        self.surplus += sum(1 for line in complete[room:] if line.strip())
-        if complete and self.persistent:
-            self._allow(1)
-
-    def _refuse_early(self) -> None:
-        """Refuse what cannot become right: of a persistent program any wrong line, of others floods."""
+        self.lines += complete
         if self.persistent:
             self._convert()
-        if self.surplus > (0 if self.persistent else 2 * self.rows + 1000):
-            raise self._wrong_number(f"at least {self.rows + self.surplus}")
+            if complete:
+                self._allow(1)
+        bearable = self.rows if self.persistent else 3 * self.rows + 1000
+        if any(line.strip() for line in self.lines[bearable:]):
+            raise self._wrong_number(f"at least {len(self.lines)}")
+        del self.lines[bearable:]  # blank lines
         if len(self.rest) > CHUNK:
             raise self._not_a_number(len(self.lines) + 1, self.rest)
+        return True
 
-    def fitness(self) -> Fitness:
+    def _fitness(self) -> Fitness:
         """Give the numbers, shape (rows,), or refuse what came."""
         code = self.running.process.returncode
-        if not self.persistent:
-            if code != 0:
-                raise self.running.error(
-                    f"expected exit code 0 from {self.running}, but it {_ending(code)}; run it by hand to see why"
-                )
-            self._divide(b"\n")  # the last line may lack its end
-            while self.lines and not self.lines[-1].strip():
-                self.lines.pop()
-        self._convert()
-        if self.persistent and len(self.lines) < self.rows:  # where a rest may be half a number
+        if not self.persistent and code != 0:
+            raise self.running.error(
+                f"expected exit code 0 from {self.running}, but it {_ending(code)}; run it by hand to see why"
+            )
+        if self.persistent and len(self.lines) < self.rows:  # where the rest may be half a number
             raise self._left_alone()
-        came = len(self.lines) + self.surplus + bool(self.rest.strip())
-        if came != self.rows:
-            raise self._wrong_number(str(came))
+        self.lines.append(self.rest)  # the last line may lack its end
+        while self.lines and not self.lines[-1].strip():
+            self.lines.pop()
+        self._convert()
+        if len(self.lines) != self.rows:
+            raise self._wrong_number(str(len(self.lines) or "nothing"))
         return np.array(self.values)
 
     def _convert(self) -> None:
-        for line in self.lines[len(self.values) :]:
+        for line in self.lines[len(self.values) : self.rows]:
             try:
                 value = float(line)
             except ValueError:
@@ -177,27 +184,22 @@ class Exchange:
 
     @property
     def _wanted(self) -> str:
-        return f"{counted(self.rows, 'number')} from {self.running}"
+        return f"{self.rows:,} {'number' if self.rows == 1 else 'numbers'} from {self.running}"
 
     def _not_a_number(self, number: int, line: bytes) -> ObjectiveError:
-        try:
-            line.decode()
-            expected = "one number a line"
-        except UnicodeDecodeError:
-            expected = "numbers as UTF-8 text, one a line,"
         return self.running.error(
-            f"expected {expected} from {self.running}, but line {number} is {shown(line)}; print nothing else to "
-            "standard output: messages belong to standard error"
+            f"expected one number per line from {self.running}, but line {number} is {quoted(line)}; print nothing "
+            "else to standard output: messages belong on standard error"
         )
 
     def _wrong_number(self, came: str) -> ObjectiveError:
         return self.running.error(
-            f"expected {self._wanted}, got {'nothing' if came == '0' else came}; print one "
-            "line for each line that it reads, and nothing else, to standard output"
+            f"expected {self._wanted}, got {came}; print one line for each line that it reads, and nothing else, to "
+            "standard output"
         )
 
     def _left_alone(self) -> ObjectiveError:
-        """Give the error for a persistent program that ended, or closed its pipes, in the middle of a batch."""
+        """Give the error for a persistent program that ended, or closed a pipe, in the middle of a batch."""
         code = self.running.process.returncode
         if code is not None:
             how = _ending(code)
@@ -205,7 +207,7 @@ class Exchange:
             how = f"closed its standard {'output' if self.running.stdout.closed else 'input'}"
         return self.running.error(
             f"expected {self._wanted}, got {len(self.lines) or 'nothing'} before it {how}; "
-            "a persistent program has to answer line after line until its input ends"
+            "a persistent program has to answer line by line until its input ends"
         )
 
     def _too_late(self) -> ObjectiveError:
@@ -214,8 +216,7 @@ class Exchange:
             expected = f"an answer from {self.running} within {self.timeout:g} s"
             advice = "does it flush its standard output after each line, or does it need"
         else:
-            within = f"{self.rows * self.timeout:g} s, {self.timeout:g} s for each"
-            expected = f"{self._wanted} within {within}"
+            expected = f"{self._wanted} within {self.rows * self.timeout:g} s, {self.timeout:g} s for each"
             advice = "does it end when its input ends, or does it need"
         return self.running.error(
             f"expected {expected}, got {len(self.lines)} of {self.rows}; {advice} a longer timeout (--timeout)?",

@@ -20,13 +20,13 @@ GRACE = 1.0  # seconds in which a program that should end may do so, and its pip
 
 
 class RunningProgram:
-    """A program that runs, in a session and process group of its own, and the end of what it told standard error."""
+    """A program that runs, in a session and process group of its own, with the end of its standard error."""
 
     def __init__(self, command: str) -> None:
         self.command = command
-        self.batches = 0
+        self.kept = False  # for another batch, after an earlier one
         self.killed = False
-        self.said = bytearray()
+        self.stderr_end = bytearray()
         with interrupts_held():
             self.process = _start(command)
             _live.add(self)
@@ -40,35 +40,33 @@ class RunningProgram:
             os.set_blocking(stream.fileno(), False)
 
     def is_ready(self) -> bool:
-        """Whether it waits for a batch; False where it ended since the last."""
+        """Whether it waits for its next batch; False where it ended since the last."""
         if self.killed or self.process.poll() is not None or self.stdin.closed or self.stdout.closed:
             return False
         data: bytes | None = self.stdout.read(CHUNK)
-        if data == b"":
-            return False
         if data and data.strip():  # it would be taken for the answer to the next row
             raise self.error(
-                f"expected one number for each line from {self}, but {shown(data)} came after the last one; print one "
+                f"expected one number for each line from {self}, but {quoted(data)} came after the last one; print one "
                 "line for each line that it reads, and nothing else, to standard output"
             )
-        return True
+        return data != b""
 
-    def hear(self) -> bool:
+    def read_stderr(self) -> bool:
         """Read what is there of standard error, keep the end of it, and give whether there can be more."""
         data: bytes | None = self.stderr.read(CHUNK)
-        self.said += data or b""
-        del self.said[:-CHUNK]
+        self.stderr_end += data or b""
+        del self.stderr_end[:-CHUNK]
         return data != b""
 
     def error(self, text: str, kind: type[ObjectiveError] = ObjectiveError) -> ObjectiveError:
-        """Give an error that quotes the last words of standard error, if there are any."""
+        """Give an error that quotes the last two lines of standard error, if there are any."""
         if not self.stderr.closed:
-            self.hear()
-        last = [line.strip() for line in self.said.decode(errors="replace").splitlines() if line.strip()][-2:]
-        quoted = " / ".join(" ".join(line.split()) for line in last)
-        if len(quoted) > 200:
-            quoted = "..." + quoted[-197:]
-        return kind(f"{text}; its standard error ends with {quoted!r}" if quoted else text)
+            self.read_stderr()
+        lines = [" ".join(line.split()) for line in self.stderr_end.decode(errors="replace").splitlines()]
+        last = " / ".join([line for line in lines if line][-2:])
+        if len(last) > 200:
+            last = "..." + last[-197:]
+        return kind(f"{text}; its standard error ends with {last!r}" if last else text)
 
     def kill(self) -> None:
         """Kill its process group."""
@@ -77,7 +75,7 @@ class RunningProgram:
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Kill what is left of its process group, take note of its end, close its pipes; any number of times."""
+        """Kill what is left of its process group, wait for its end, close its pipes; any number of times."""
         with interrupts_held():
             if self in _live:
                 self.kill()
@@ -87,13 +85,13 @@ class RunningProgram:
                 stream.close()
             _live.discard(self)
 
-    def close(self) -> None:
-        """End its input and give it a moment before it is killed."""
+    def close(self, grace: float = GRACE) -> None:
+        """End its input and give it a moment, in seconds, before what is left of it is killed."""
         try:
             self.stdin.close()
             if self in _live:
                 with suppress(subprocess.TimeoutExpired):
-                    self.process.wait(GRACE)
+                    self.process.wait(grace)
         finally:
             self.end()
 
@@ -144,8 +142,8 @@ def _start(command: str) -> subprocess.Popen[bytes]:
         ) from error
 
 
-def shown(line: bytes) -> str:
-    """Quote one line, or its beginning; what is not UTF-8 as bytes."""
+def quoted(line: bytes) -> str:
+    """Quote a line, or its beginning; as bytes where it is not UTF-8."""
     try:
         text = repr(line.decode().strip())
     except UnicodeDecodeError:
@@ -154,7 +152,7 @@ def shown(line: bytes) -> str:
 
 
 _live: set[RunningProgram] = set()
-"""Every program that this process has running. A set of plain objects is copied in one step, whoever interrupts."""
+"""Every program that this process has running; a set of plain objects is copied in one step, whoever interrupts."""
 
 
 def kill_programs() -> None:
@@ -165,15 +163,13 @@ def kill_programs() -> None:
 
     Examples
     --------
-    >>> import threading
     >>> import numpy as np
     >>> from daedal.objectives.program import Program
-    >>> threading.Timer(0.2, kill_programs).start()
-    >>> try:
-    ...     Program("sleep 60")(np.array([[1, 0]]))
-    ... except ObjectiveError as error:
-    ...     print(error)
-    expected exit code 0 from the program 'sleep 60', but it was ended by SIGKILL; run it by hand to see why
+    >>> with Program("cat", persistent=True) as echo:
+    ...     before = echo(np.array([[1, 0]]))
+    ...     kill_programs()
+    ...     echo(np.array([[1, 1]]))  # a new process
+    array([11.])
     """
     for running in _live.copy():
         running.kill()

@@ -1,9 +1,10 @@
-"""Objectives that are external programs: a line of 0 and 1 for each row goes in, a number for each line comes out."""
+"""External programs as objectives: one line of 0s and 1s per row goes in, one number per line comes out."""
 
 from __future__ import annotations
 
 import math
 import weakref
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from types import TracebackType
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.signals import interrupts_held
 from daedal.objectives.exchange import Exchange
 from daedal.objectives.process import RunningProgram, arguments
@@ -20,10 +20,10 @@ from daedal.types import Fitness
 
 @dataclass(frozen=True)
 class Program:
-    """An external program as an objective: one line of 0 and 1 a row in, one number a line out.
+    """An external program as an objective: one line of 0s and 1s per row in, one number per line out.
 
-    Calls from several threads do not disturb each other. What can be pickled and copied is the command and how it is to
-    be run; the program itself is started where it is used.
+    Calls from several threads do not disturb each other. A pickle or a copy holds the command and how to run it; the
+    program itself is started where it is used.
 
     Parameters
     ----------
@@ -31,18 +31,18 @@ class Program:
         The program and its arguments, split as a shell would, but run without one. A program with a slash in its name
         is relative to the current folder, any other is looked for in PATH.
     persistent
-        Whether one process is kept from batch to batch. It has to answer each line at once, and to flush it. Without,
-        the program is started for each batch and reads until its input ends.
+        Whether one process is kept from batch to batch. It has to answer each line at once, and to flush its answer.
+        Otherwise the program is started for each batch and reads until its input ends.
     timeout
-        Seconds for a row: a batch of r rows may take r times as many, each answer of a persistent program no more than
-        that since the last. None: any time. The start of the program counts.
+        Seconds per row: a batch of r rows may take r times as long; a persistent program may take so long for each
+        answer. The start of the program counts. None: no limit.
 
     Raises
     ------
     ValueError
         For a command that is empty or names no program that can be run.
     ObjectiveError
-        When called: the program failed, or gave something that is not one number a row.
+        When called: the program failed, or printed something other than one number per row.
     ProgramTimeout
         When called: it took too long.
 
@@ -80,51 +80,41 @@ class Program:
 
     @property
     def label(self) -> str:
-        """What to call it."""
+        """Its name in messages and results."""
         return f"cmd:{self.command}"
 
     def __call__(self, rows: NDArray[Any]) -> Fitness:
-        """Give the numbers, shape (rows,), that the program prints for rows of 0/1, shape (rows, n)."""
+        """Give the numbers, shape (rows,), that the program prints for rows of 0s and 1s, shape (rows, n)."""
         text = _lines(rows)
-        if not len(rows):
-            return np.empty(0)
+        fitness = None if len(rows) else np.empty(0)
+        while fitness is None:
+            fitness = self._answers(text, len(rows))
+        return fitness
+
+    def _answers(self, text: bytes, rows: int) -> Fitness | None:
+        """Give one process a batch; None where it ended, in good order, since the last one."""
         running: RunningProgram | None = None
         try:
-            while True:
-                with interrupts_held():  # so that nothing comes between a start and the `try` that answers for it
-                    running = self._take()
-                first = not running.batches
-                exchange = Exchange(running, text, len(rows), persistent=self.persistent, timeout=self.timeout)
-                exchange.run()
-                if first or not exchange.came_to_nothing:
-                    break
-                running.end()  # it was about to end, in good order, when this batch came
-            fitness = exchange.fitness()
-            running.batches += 1
-            if self.persistent:
+            with interrupts_held():  # so that nothing comes between a start and the `finally` that answers for it
+                running = self._take()
+            if running.kept and not running.is_ready():
+                return None
+            fitness = Exchange(running, text, rows, persistent=self.persistent, timeout=self.timeout).run()
+            if self.persistent and fitness is not None:
+                running.kept = True
                 self._idle.append(running)
-            else:
-                running.end()  # whatever it left in the background
+                running = None
             return fitness
-        except BaseException:
+        finally:
             if running is not None:
-                running.end()
-            raise
+                running.end()  # with whatever it left in the background
 
     def _take(self) -> RunningProgram:
-        """Give a process that can have the next batch."""
-        while True:
-            try:
-                running = self._idle.pop()
-            except IndexError:
-                return RunningProgram(self.command)
-            try:
-                if running.is_ready():
-                    return running
-            except ObjectiveError:
-                running.end()
-                raise
-            running.end()
+        """Give the process that was kept, or a new one."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return RunningProgram(self.command)
 
     def close(self) -> None:
         """End the process that is kept, if any: end its input, wait one second, kill what is left of its group."""
@@ -140,7 +130,7 @@ class Program:
 
 
 def _lines(rows: NDArray[Any]) -> bytes:
-    """Write rows of 0/1, shape (rows, n), as lines."""
+    """Write rows of 0s and 1s, shape (rows, n), as lines."""
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iub":
         came = f"shape={rows.shape}, dtype={rows.dtype}" if isinstance(rows, np.ndarray) else type(rows).__name__
         raise ValueError(f"expected an integer array of shape (rows, n) for a program, got {came}")
@@ -153,9 +143,6 @@ def _lines(rows: NDArray[Any]) -> bytes:
 
 
 def _close_all(idle: list[RunningProgram]) -> None:
-    while True:
-        try:
-            running = idle.pop()
-        except IndexError:
-            return
-        running.close()
+    with suppress(IndexError):  # not `while idle`: another thread may take the last one
+        while True:
+            idle.pop().close()

@@ -18,10 +18,11 @@ from typing import IO, Protocol
 
 from daedal.evaluation import memory_cache as cache
 from daedal.evaluation.executor_pool import ExecutorPool
+from daedal.evaluation.failures import signal_name
 from daedal.evaluation.pickling import pack, unpack
 from daedal.evaluation.process_pool import Event, Message, ProcessPool
-from daedal.evaluation.words import signal_name
 from daedal.limits import StopReason
+from daedal.objectives.process import kill_programs
 from daedal.objectives.spec import travelling
 from daedal.optimizers.eda import check_count
 from daedal.result import Result
@@ -169,7 +170,8 @@ def _crew(study: Study, order: Order, executor: Executor | None) -> ProcessPool 
     """Find whoever makes the runs; never more processes than there can be runs."""
     if executor is not None:
         return ExecutorPool(executor, _run)
-    return ProcessPool(min(order.workers, len(study.cells()) * (study.runs + (order.confirm or 0))), _run)
+    most = len(study.cells()) * (study.runs + (order.confirm or 0))
+    return ProcessPool(min(order.workers, most), _run, on_exit=kill_programs)
 
 
 def _work_through(schedule: _Schedule, crew: ProcessPool | ExecutorPool, watcher: Watcher | None) -> None:

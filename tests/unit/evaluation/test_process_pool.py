@@ -10,36 +10,28 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluation_helpers import is_gone, wait_until
 
 from daedal.evaluation.process_pool import Event, Message, ProcessPool
 
 
-def act(order: tuple[str, Any]) -> Any:
-    """Do what a test asks for."""
-    word, value = order
-    match word:
-        case "double":
-            return 2 * value
-        case "pid":
-            return os.getpid()
-        case "raise":
-            raise value
-        case "parts":
-            return parts(value)
-        case "exit":
-            os._exit(value)
-        case "signal":
-            os.kill(os.getpid(), value)
-        case "lock":
-            return threading.Lock()
-        case "hang":
-            Path(value).write_text(str(os.getpid()))
+def raise_it(error: BaseException) -> None:
+    raise error
+
+
+def kill_it(number: int) -> None:
+    os.kill(os.getpid(), number)
     time.sleep(1000)
-    return None
+
+
+def hang(place: Path) -> None:
+    place.write_text(str(os.getpid()))
+    time.sleep(1000)
 
 
 def parts(count: int) -> Iterator[int]:
@@ -48,184 +40,178 @@ def parts(count: int) -> Iterator[int]:
         raise ValueError("three is too many")
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return true()
+def act(order: tuple[str, Any]) -> Any:
+    """Do what a test asks for."""
+    what = {"double": lambda value: 2 * value, "pid": lambda _: os.getpid(), "lock": lambda _: threading.Lock()}
+    what |= {"raise": raise_it, "parts": parts, "exit": os._exit, "signal": kill_it, "hang": hang}
+    return what[order[0]](order[1])
 
 
-def is_gone(pid: int) -> bool:
-    """Whether a process has ended; one whose parent did not ask for its end yet has, too."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except FileNotFoundError:
-        return True
-
-
-def news_of(workers: ProcessPool, count: int) -> list[Message]:
+def messages_of(pool: ProcessPool, count: int) -> list[Message]:
     """Wait until as many tickets have come to their end; parts come before."""
     found: list[Message] = []
     deadline = time.monotonic() + 60
-    while sum(news.event is not Event.PART for news in found) < count:
+    while sum(message.event is not Event.PART for message in found) < count:
         assert time.monotonic() < deadline, found
-        found += workers.wait(1)
+        found += pool.wait(1)
     return found
 
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[ProcessPool]:
-    with ProcessPool(2, act) as workers:
-        yield workers
+    with ProcessPool(2, act) as pool:
+        yield pool
 
 
 @pytest.fixture
-def workers(shared: ProcessPool) -> Iterator[ProcessPool]:
+def pool(shared: ProcessPool) -> Iterator[ProcessPool]:
     """Two workers that have nothing to do, before and after."""
-    assert shared.idle == 2
+    assert shared.idle == shared.size == 2
     yield shared
-    assert shared.idle == 2
+    assert shared.idle == shared.size == 2
 
 
-def pids(workers: ProcessPool) -> set[int]:
+def pids(pool: ProcessPool) -> set[int]:
     for ticket in range(2):
-        workers.start(ticket, ("pid", None))
-    return {news.value for news in news_of(workers, 2)}
+        pool.start(ticket, ("pid", None))
+    return {message.value for message in messages_of(pool, 2)}
 
 
-# Message
+def hung(pool: ProcessPool, ticket: str, place: Path) -> int:
+    """Let one of the workers hang; give which."""
+    pool.start(ticket, ("hang", place))
+    assert wait_until(lambda: place.exists() and place.read_text() != "")
+    return int(place.read_text())
 
 
-def test_answers_come_with_their_tickets(workers: ProcessPool) -> None:
-    workers.start("a", ("double", 3))
-    assert workers.idle == 1
-    workers.start(("b", 2), ("double", [1]))
-    assert workers.idle == 0
-    found = news_of(workers, 2)
-    assert sorted(found, key=lambda news: str(news.ticket)) == [
-        Message(("b", 2), Event.DONE, [1, 1]),
-        Message("a", Event.DONE, 6),
-    ]
-    assert workers.size == 2
+# Messages
 
 
-def test_errors_come_in_words_and_kill_nobody(workers: ProcessPool) -> None:
-    before = pids(workers)
+def test_answers_come_with_their_tickets_or_not_yet(pool: ProcessPool) -> None:
+    assert pool.wait(0) == pool.wait(0.01) == []
+    pool.start("a", ("double", 3))
+    assert pool.idle == 1
+    pool.start(("b", 2), ("double", [1]))
+    assert pool.idle == 0
+    came = {message.ticket: message for message in messages_of(pool, 2)}
+    assert came == {"a": Message("a", Event.DONE, 6), ("b", 2): Message(("b", 2), Event.DONE, [1, 1])}
+
+
+def test_errors_come_in_words_and_kill_nobody(pool: ProcessPool) -> None:
+    before = pids(pool)
     for error, says in (
         (ValueError("no\n  luck"), "ValueError: no luck"),
-        (RuntimeError(), "RuntimeError"),
         (SystemExit(4), "SystemExit: 4"),
         (KeyboardInterrupt(), "KeyboardInterrupt"),
         (GeneratorExit(), "GeneratorExit"),
     ):
-        workers.start("a", ("raise", error))
-        assert news_of(workers, 1) == [Message("a", Event.RAISED, says)]
-    workers.start("b", ("lock", None))
-    (news,) = news_of(workers, 1)
-    assert (news.ticket, news.event) == ("b", Event.RAISED)
-    assert "cannot pickle" in news.value
-    assert pids(workers) == before
+        pool.start("a", ("raise", error))
+        assert messages_of(pool, 1) == [Message("a", Event.RAISED, says)]
+    pool.start("b", ("lock", None))  # no answer that can be sent
+    (message,) = messages_of(pool, 1)
+    assert (message.ticket, message.event) == ("b", Event.RAISED)
+    assert "cannot pickle" in message.value
+    assert pids(pool) == before
 
 
-def test_a_generator_gives_its_answer_in_parts(workers: ProcessPool) -> None:
-    workers.start("a", ("parts", 2))
-    assert news_of(workers, 1) == [Message("a", Event.PART, 0), Message("a", Event.PART, 1), Message("a", Event.DONE)]
-    workers.start("b", ("parts", 3))
-    assert news_of(workers, 1) == [
-        *(Message("b", Event.PART, part) for part in range(3)),
-        Message("b", Event.RAISED, "ValueError: three is too many"),
-    ]
-    workers.start("c", ("parts", 0))
-    assert news_of(workers, 1) == [Message("c", Event.DONE)]
-
-
-def test_without_news_the_timeout_ends_the_wait(workers: ProcessPool) -> None:
-    assert workers.wait(0.01) == []
-    assert workers.wait(0) == []
+@pytest.mark.parametrize(("count", "end"), [(0, None), (2, None), (3, "ValueError: three is too many")])
+def test_a_generator_gives_its_answer_in_parts(pool: ProcessPool, count: int, end: str | None) -> None:
+    pool.start("a", ("parts", count))
+    came = messages_of(pool, 1)
+    assert came[:-1] == [Message("a", Event.PART, part) for part in range(count)]
+    assert came[-1] == Message("a", Event.DONE if end is None else Event.RAISED, end)
 
 
 # Deaths
 
 
-def test_whoever_dies_is_replaced(workers: ProcessPool) -> None:
-    before = pids(workers)
-    workers.start("a", ("exit", 3))
-    workers.start("b", ("signal", signal.SIGKILL))
-    assert sorted(news_of(workers, 2), key=lambda news: news.ticket) == [
-        Message("a", Event.DIED, 3),
-        Message("b", Event.DIED, -signal.SIGKILL),
-    ]
-    assert workers.idle == workers.size == 2
-    after = pids(workers)
+def test_whoever_dies_is_replaced(pool: ProcessPool) -> None:
+    before = pids(pool)
+    pool.start("a", ("exit", 3))
+    pool.start("b", ("signal", signal.SIGKILL))
+    came = {message.ticket: (message.event, message.value) for message in messages_of(pool, 2)}
+    assert came == {"a": (Event.DIED, 3), "b": (Event.DIED, -signal.SIGKILL)}
+    after = pids(pool)
     assert len(after) == 2
     assert not after & before
     assert all(is_gone(pid) for pid in before)
 
 
-def test_whoever_hangs_is_ended_and_nobody_else(workers: ProcessPool, tmp_path: Path) -> None:
-    before = pids(workers)
-    place = tmp_path / "pid"
-    workers.start("hangs", ("hang", place))
-    assert wait_until(lambda: place.exists() and place.read_text() != "")
-    hung = int(place.read_text())
-    workers.start("goes on", ("double", 4))
-    workers.stop("nobody has it")
-    workers.stop("hangs")
-    assert is_gone(hung)
-    assert news_of(workers, 1) == [Message("goes on", Event.DONE, 8)]
-    after = pids(workers)
-    assert after & before == before - {hung}
+def test_whoever_hangs_is_ended_and_nobody_else(pool: ProcessPool, tmp_path: Path) -> None:
+    before = pids(pool)
+    pid = hung(pool, "hangs", tmp_path / "pid")
+    pool.start("goes on", ("double", 4))
+    pool.stop("nobody has it")
+    pool.stop("hangs")
+    assert is_gone(pid)
+    assert messages_of(pool, 1) == [Message("goes on", Event.DONE, 8)]
+    after = pids(pool)
+    assert after & before == before - {pid}
     assert len(after) == 2
 
 
-def test_what_cannot_be_loaded_elsewhere_is_said_and_not_tried_for_ever() -> None:
-    before = set(multiprocessing.active_children())
-    with ProcessPool(1, Unloadable()) as workers, pytest.raises(ValueError, match="LookupError: not in this process"):
-        news_of(workers, 1)
-    assert set(multiprocessing.active_children()) <= before
-
-
-class Unloadable:
-    def __call__(self, _: object) -> None: ...
-
-    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
-        return not_here, ()
-
-
-def not_here() -> None:
-    raise LookupError("not in this process")
+def test_whoever_is_ended_does_what_was_asked_for_before(tmp_path: Path) -> None:
+    """By the pool or from outside; also where this fails it ends, and by the signal that ended it."""
+    end, failed = tmp_path / "ended", tmp_path / "failed"
+    with ProcessPool(1, act, on_exit=partial(Path.touch, end), grace=60.0) as pool:
+        os.kill(hung(pool, "a", tmp_path / "first"), signal.SIGTERM)
+        assert messages_of(pool, 1) == [Message("a", Event.DIED, -signal.SIGTERM)]
+        end.unlink()
+        hung(pool, "b", tmp_path / "second")
+        pool.stop("b")
+        end.unlink()
+        hung(pool, "c", tmp_path / "third")
+    end.unlink()
+    with ProcessPool(1, act, on_exit=partial(os.unlink, failed)) as pool:
+        os.kill(hung(pool, "a", tmp_path / "fourth"), signal.SIGTERM)
+        assert messages_of(pool, 1) == [Message("a", Event.DIED, -signal.SIGTERM)]
 
 
 # Functions
 
 
-def test_lambdas_and_closures_work_and_nobody_is_left_at_the_end() -> None:
+class Unloadable:
+    def __call__(self, _: object) -> None: ...
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        return raise_it, (LookupError("not in this process"),)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "says"),
+    [
+        (Unloadable(), ValueError, "LookupError: not in this process"),  # and not tried for ever
+        (partial(isinstance, threading.Lock()), TypeError, "the objective cannot be sent"),
+    ],
+)
+def test_what_cannot_be_loaded_elsewhere_or_sent_is_said(function: Any, error: type[Exception], says: str) -> None:
+    before = set(multiprocessing.active_children())
+    with pytest.raises(error, match=says), ProcessPool(1, function) as pool:
+        messages_of(pool, 1)
+    assert set(multiprocessing.active_children()) <= before
+
+
+def test_closures_work_and_nobody_is_left_at_the_end() -> None:
     before = set(multiprocessing.active_children())
     factor = 7
-    workers = ProcessPool(1, lambda value: (factor * value, os.getpid()))
-    workers.start("a", 6)
-    ((answer, pid),) = (news.value for news in news_of(workers, 1))
+    pool = ProcessPool(1, lambda value: (factor * value, os.getpid()))
+    pool.start("a", 6)
+    ((answer, pid),) = (message.value for message in messages_of(pool, 1))
     assert answer == 42
     assert not is_gone(pid)
-    workers.close()
+    for _ in range(2):  # once more does no harm
+        pool.close()
     assert is_gone(pid)
     assert set(multiprocessing.active_children()) <= before
-    assert workers.size == 0
-    workers.close()  # once more does no harm
-
-
-def test_what_cannot_be_sent_is_refused_before_anybody_is_started() -> None:
-    before = set(multiprocessing.active_children())
-    lock = threading.Lock()
-    with pytest.raises(TypeError, match=r"^the objective cannot be sent to another process \(TypeError: cannot pickle"):
-        ProcessPool(2, lambda value: lock.locked())
-    assert set(multiprocessing.active_children()) <= before
+    assert pool.size == 0
 
 
 # Parents
 
 PARENT = """
-import os, signal, time
+import os, signal, sys, time
+from functools import partial
+from pathlib import Path
 from daedal.evaluation.process_pool import ProcessPool
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell takes from what it runs in the background
@@ -239,13 +225,13 @@ def act(word):
     return os.getpid()
 
 def pid(ticket):
-    workers.start(ticket, "pid")
-    while not (news := workers.wait()):
+    pool.start(ticket, "pid")
+    while not (messages := pool.wait()):
         pass
-    return news[0].value
+    return messages[0].value
 
 if __name__ == "__main__":
-    with ProcessPool(1, act) as workers:
+    with ProcessPool(1, act, on_exit=partial(Path.touch, Path(sys.argv[1]))) as pool:
         first = pid(1)
         try:
             print(first, flush=True)
@@ -253,19 +239,18 @@ if __name__ == "__main__":
         except KeyboardInterrupt:
             print("interrupted", flush=True)
         print(pid(2), flush=True)
-        workers.start(3, "hang")
+        pool.start(3, "hang")
         print("hangs", flush=True)
         time.sleep(1000)
 """
 
 
 def test_workers_outlive_an_interrupt_but_not_their_parent(tmp_path: Path) -> None:
-    errors = tmp_path / "errors"
+    errors, end = tmp_path / "errors", tmp_path / "end"
+    command = [sys.executable, "-c", PARENT, str(end)]
     with (
         errors.open("wb") as file,
-        subprocess.Popen(
-            [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=file, start_new_session=True
-        ) as parent,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, start_new_session=True) as parent,
     ):
         assert parent.stdout is not None
         try:
@@ -283,10 +268,11 @@ def test_workers_outlive_an_interrupt_but_not_their_parent(tmp_path: Path) -> No
             if not gone:
                 os.kill(pid, signal.SIGKILL)  # nobody else would
             assert gone
+            assert end.exists()
             assert parent.stdout.read() == b""
         finally:
             parent.kill()  # or a failure would wait for it
     text = errors.read_text()
     for line in ("printed by the function", "written by the function", "said by a program"):
-        assert text.count(line) >= 2
+        assert text.count(line) == 3
     assert "Traceback" not in text

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
 
-from daedal.evaluation.signals import interrupts_held, interrupts_ignored
+from daedal.evaluation.signals import Interrupts, ended_properly, interrupts_held, interrupts_ignored
+
+Held = Callable[[], AbstractContextManager[Any]]
+
+
+@contextmanager
+def held_in_a_loop() -> Iterator[None]:
+    """Hold them as a run does: not for the first time."""
+    with Interrupts() as interrupts:
+        with interrupts.hold():
+            pass
+        with interrupts.hold():
+            yield
+
+
+WAYS = pytest.mark.parametrize("held", [interrupts_held, held_in_a_loop])
 
 
 @pytest.fixture(autouse=True)
@@ -24,87 +41,103 @@ def press() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def test_it_arrives_after_the_block() -> None:
+def leave(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
+
+
+@WAYS
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_however_often_it_comes_it_arrives_once_after_the_block(held: Held, number: int) -> None:
     done = []
-    with pytest.raises(KeyboardInterrupt):  # noqa: PT012  the block is what is tested
-        with interrupts_held():
-            press()
+    before = signal.signal(number, leave)
+    with pytest.raises(SystemExit):  # noqa: PT012  the block is what is tested
+        with held():
+            signal.raise_signal(number)
+            signal.raise_signal(number)
             done.append("rest of the block")
         done.append("behind the block")
     assert done == ["rest of the block"]
-
-
-def test_pressed_often_it_arrives_once() -> None:
-    with pytest.raises(KeyboardInterrupt), interrupts_held():  # noqa: PT012
-        press()
-        press()
-    with interrupts_held():
+    with held():
         pass
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_requests_to_end_wait_too(number: int) -> None:
-    done = []
-
-    def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(number, leave)
-    with pytest.raises(SystemExit), interrupts_held():  # noqa: PT012
-        signal.raise_signal(number)
-        done.append("rest of the block")
-    assert done == ["rest of the block"]
     assert signal.signal(number, before) is leave
 
 
-def test_without_it_nothing_happens() -> None:
-    with interrupts_held():
-        pass
-
-
-def test_blocks_in_blocks_wait_for_the_outermost() -> None:
+@WAYS
+def test_blocks_in_blocks_wait_for_the_outermost(held: Held) -> None:
     done = []
-    with pytest.raises(KeyboardInterrupt), interrupts_held():  # noqa: PT012
-        with interrupts_held():
+    with pytest.raises(KeyboardInterrupt), Interrupts() as outermost, outermost.hold():  # noqa: PT012
+        with outermost.hold(), held():
             press()
             done.append("inner")
         done.append("outer")
     assert done == ["inner", "outer"]
 
 
-def test_an_error_in_the_block_is_not_forgotten() -> None:
+def test_between_the_blocks_of_a_loop_it_arrives_at_once() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), Interrupts() as interrupts:  # noqa: PT012
+        for number in range(3):
+            with interrupts.hold():
+                done.append(number)
+            if number == 1:
+                press()
+    assert done == [0, 1]
+
+
+@WAYS
+def test_an_error_in_the_block_is_not_forgotten_and_alone_it_passes(held: Held) -> None:
     error = OSError("disk full")
-    with pytest.raises(KeyboardInterrupt) as caught, interrupts_held():  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt) as caught, held():  # noqa: PT012
         press()
         raise error
     assert caught.value.__context__ is error
+    with pytest.raises(OSError, match="disk full"), held():
+        raise error
 
 
-def test_an_error_alone_passes() -> None:
-    with pytest.raises(OSError, match="disk full"), interrupts_held():
-        raise OSError("disk full")
-
-
-def test_whoever_handled_it_before_gets_it() -> None:
+@WAYS
+def test_whoever_handled_it_before_gets_it_and_where_it_is_ignored_it_stays_so(held: Held) -> None:
     got: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: got.append(number))
-    with interrupts_held():
+    with held():
         press()
         assert got == []
     assert got == [signal.SIGINT]
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def test_where_it_is_ignored_it_stays_so() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with interrupts_held():
+    with held():
         press()
-    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert signal.signal(signal.SIGINT, signal.default_int_handler) is signal.SIG_IGN
 
 
-@pytest.mark.parametrize("block", [interrupts_held, interrupts_ignored])
-def test_a_handler_that_is_not_pythons_stays(block: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handler_that_was_set_meanwhile_stays() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with Interrupts():
+        signal.signal(signal.SIGTERM, leave)
+        signal.signal(signal.SIGINT, leave)
+    assert signal.signal(signal.SIGTERM, before) is signal.signal(signal.SIGINT, signal.default_int_handler) is leave
+
+
+@pytest.mark.parametrize("call", range(1, 5))
+def test_while_handlers_are_set_or_put_back_it_is_not_lost_either(call: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two calls set handlers, of SIGINT and SIGTERM, the next two put them back."""
+    before, real, calls = signal.signal(signal.SIGTERM, leave), signal.signal, []
+
+    def pressed(number: int, handler: Any) -> Any:
+        was = real(number, handler)
+        calls.append(number)
+        if len(calls) == call:
+            press()
+        return was
+
+    monkeypatch.setattr(signal, "signal", pressed)
+    with pytest.raises(KeyboardInterrupt), Interrupts():
+        pass
+    monkeypatch.undo()
+    assert signal.signal(signal.SIGTERM, before) is leave
+
+
+@pytest.mark.parametrize("block", [interrupts_held, held_in_a_loop, interrupts_ignored])
+def test_a_handler_that_is_not_pythons_stays(block: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a library in C has set one, Python can neither name it nor put it back."""
     monkeypatch.setattr(signal, "getsignal", lambda _: None)
     with pytest.raises(KeyboardInterrupt), block():
@@ -112,27 +145,27 @@ def test_a_handler_that_is_not_pythons_stays(block: type, monkeypatch: pytest.Mo
     monkeypatch.undo()
 
 
-@pytest.mark.parametrize("block", [interrupts_held, interrupts_ignored])
-def test_in_another_thread_nothing_is_held(block: type) -> None:
+@pytest.mark.parametrize("block", [interrupts_held, held_in_a_loop, interrupts_ignored, ended_properly])
+def test_in_another_thread_nothing_is_held(block: Held) -> None:
     """There Python neither delivers signals nor lets handlers be set."""
-    inside, leave = threading.Event(), threading.Event()
+    inside, go_on = threading.Event(), threading.Event()
     failures: list[BaseException] = []
 
     def work() -> None:
         try:
             with block():
                 inside.set()
-                leave.wait(30)
+                go_on.wait(60)
         except BaseException as error:  # noqa: BLE001
             failures.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert inside.wait(30)
+    assert inside.wait(60)
     with pytest.raises(KeyboardInterrupt):
         press()  # while the other thread is in its block
-    leave.set()
-    thread.join(30)
+    go_on.set()
+    thread.join(60)
     assert failures == []
 
 

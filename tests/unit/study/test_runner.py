@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
+from daedal.evaluation.failures import describe_error
 from daedal.evaluation.process_pool import Event, Message
-from daedal.evaluation.words import named
 from daedal.result import Result
 from daedal.study import runner
 from daedal.study.analysis import analyse
@@ -88,7 +88,7 @@ class Inline:
         try:
             return Message(ticket, Event.DONE, self.function(job))
         except Exception as error:  # noqa: BLE001  as workers do
-            return Message(ticket, Event.RAISED, named(error))
+            return Message(ticket, Event.RAISED, describe_error(error))
 
 
 @pytest.fixture

@@ -1,0 +1,123 @@
+"""A batch under way: which of its rows are new, and the answers that came for them so far."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.evaluation.caller import Places
+from daedal.evaluation.failures import Failure
+from daedal.evaluation.memory_cache import Lookup
+from daedal.types import Bits, Fitness
+
+_NONE = np.empty(0, np.intp)
+
+
+class Batch:
+    """A batch under way.
+
+    Parameters
+    ----------
+    x
+        Its rows, shape (rows, n), in the optimizer's order; they are not to change meanwhile.
+    lookup
+        What was known of them before.
+
+    Attributes
+    ----------
+    new
+        The rows to be evaluated, each once, shape (new rows, n), in the optimizer's order.
+    values
+        Of the new rows, shape (new rows,); nan where none has come, or will.
+    answered
+        How many of the new rows the objective gave a value for.
+    failed, failures
+        Those that it failed for, by their place among the new rows, and as a user sees them.
+    """
+
+    def __init__(self, x: Bits, lookup: Lookup) -> None:
+        self.x = x
+        self.lookup = lookup
+        self.new = x if len(lookup.first) == len(x) else x[lookup.first]
+        self.values = lookup.values[lookup.first]
+        self.answered = 0
+        self.failed = _NONE
+        self.failures: list[Failure] = []
+        self._parts: list[Places] = []  # new rows, in the order in which their answers came
+
+    @property
+    def known(self) -> int:
+        """How many rows need no evaluation: because of another batch, or of an equal row in this one."""
+        return len(self.x) - len(self.new)
+
+    def note(self, places: Places, values: Fitness) -> None:
+        """Take values of some of the new rows."""
+        self.values[places] = values
+        self.answered += len(values)
+        self._parts.append(places)
+
+    def fail(self, places: NDArray[np.intp], value: float, failures: list[Failure]) -> None:
+        """Take notice that some of the new rows have failed for good: they have this value from now on."""
+        self.values[places] = value
+        self.failed, self.failures = places, failures
+
+    def all_values(self) -> Fitness:
+        """Give the values of all rows, shape (rows,), as far as they are known or have come."""
+        lookup = self.lookup
+        if self.new is self.x:
+            return self.values
+        if not len(self.new):
+            return lookup.values
+        return np.where(lookup.new_index < 0, lookup.values, self.values[lookup.new_index])
+
+    def answered_places(self) -> Places:
+        """Give which of the new rows were answered, in the order in which the answers came."""
+        if len(self._parts) == 1:
+            return self._parts[0]
+        everything = np.arange(len(self.new))
+        return np.concatenate([_NONE, *(everything[part] for part in self._parts)])
+
+    def answered_rows(self) -> AnsweredRows:
+        """Give the same with their values."""
+        places = self.answered_places()
+        return AnsweredRows(self.new[places], self.values[places])
+
+    def best(self, sign: int) -> tuple[Bits, float] | None:
+        """Give the best row that is known or was answered, and its fitness; of equal ones the first to be known."""
+        is_known, came = self.lookup.new_index < 0, self.answered_rows()
+        rows = np.concatenate([self.x[is_known], came.rows])
+        return AnsweredRows(rows, np.concatenate([self.lookup.values[is_known], came.values])).best(sign)
+
+
+@dataclass(frozen=True)
+class AnsweredRows:
+    """Rows, shape (rows, n), with the values that came for them, shape (rows,).
+
+    Without deduplication a row may have been answered more than once.
+    """
+
+    rows: Bits
+    values: Fitness
+
+    def hold(self, x: Bits) -> NDArray[np.bool_]:
+        """Whether each row of x, shape (some, n), is one of these."""
+        rows = {row.tobytes() for row in self.rows}
+        return np.array([row.tobytes() in rows for row in x], dtype=np.bool_)
+
+    def find(self, x: Bits) -> Fitness:
+        """Give the values of the rows of x, shape (some, n), nan where there is none; each is given once."""
+        waiting: dict[bytes, deque[float]] = {}
+        for row, value in zip(self.rows, self.values.tolist(), strict=True):
+            waiting.setdefault(row.tobytes(), deque()).append(value)
+        queues = [waiting.get(row.tobytes()) for row in x]
+        return np.array([queue.popleft() if queue else np.nan for queue in queues], dtype=np.float64)
+
+    def best(self, sign: int) -> tuple[Bits, float] | None:
+        """Give the first of the best rows, and its fitness; sign is 1 where larger is better, -1 where smaller is."""
+        if not len(self.rows):
+            return None
+        i = int(np.argmax(sign * self.values))
+        return self.rows[i].copy(), float(sign * self.values[i])

@@ -1,0 +1,126 @@
+"""What the command line shows: results for eyes, what objectives print, and the commands that only tell something."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import Cli, Refused, read_report
+
+import daedal
+from daedal.problems import NK, read_nk
+from daedal.types import from_text
+
+
+@pytest.mark.parametrize(
+    ("words", "shows"),
+    [
+        (
+            ("onemax:n=20", "--popsize", 60, "--seed", 1),
+            ("umda on onemax:n=20, popsize 60, seed 1, goal 20", "\nsolved", "fitness 20 of 20", "1" * 20, "target"),
+        ),
+        (("onemax:n=60", "--popsize", 20, "--max-generations", 1), ("not solved", " of 60", "max_generations")),
+    ],
+)
+def test_a_result_for_eyes(here: Cli, words: tuple[object, ...], shows: tuple[str, ...]) -> None:
+    """A run that comes to its own end unsolved is no error."""
+    done = here("solve", *words, "--algorithm", "umda")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "\x1b" not in done.stderr
+    for text in shows:
+        assert text in done.stderr
+
+
+def test_progress_goes_to_standard_error_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    quiet = daedal.maximize("onemax:n=12", algorithm="umda", popsize=40, seed=1)
+    assert capsys.readouterr() == ("", "")
+    shown = daedal.maximize("onemax:n=12", algorithm="umda", popsize=40, seed=1, progress=True)
+    assert (shown.x.tolist(), shown.evaluations, shown.stop) == (quiet.x.tolist(), quiet.evaluations, quiet.stop)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("umda on onemax:n=12, popsize 40, seed 1")
+    assert "\x1b" not in err
+
+
+def test_what_an_objective_prints_is_not_among_the_json(cli: Cli, here: Cli, mine: Path) -> None:
+    how = (f"{mine}:loud", "--n", 8, "-a", "umda", "--popsize", 20, "--json")
+    for done in (here("solve", *how), cli("compare", *how, "--runs", 2, "--workers", 2)):
+        read_report(done)
+        assert "hello" in done.stderr
+
+
+def test_version_and_without_words_what_there_is(here: Cli) -> None:
+    done = here("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{daedal.__version__}\n", "")
+    done = here()
+    assert done.returncode == 0
+    assert all(command in done.stdout for command in ("solve", "compare", "list", "instance", "optimum", "study"))
+
+
+def test_list_shows_problems_algorithms_and_their_settings(cli: Cli) -> None:
+    done = cli("list")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    for kind in daedal.problem_kinds().values():
+        assert kind.name in done.stdout
+    for algorithm in daedal.algorithms().values():
+        section = done.stdout.partition(f"\n{algorithm.name} ")[2].partition("\n\n")[0]
+        for name, value in algorithm.settings().items():
+            shown = "none" if value is None else str(value).lower()
+            assert re.search(rf"^ +{name} +{re.escape(shown)} ", section, re.MULTILINE), (algorithm.name, name)
+
+
+def test_an_instance_is_written_with_its_optimum(here: Cli, refused: Refused, tmp_path: Path) -> None:
+    words = ("instance", "nk", "--n", 14, "--k", 3, "--seed", 1, "-o")
+    done = here(*words, tmp_path / "a.nk")
+    assert (done.returncode, done.stdout) == (0, "")
+    written, expected = read_nk(tmp_path / "a.nk"), NK.random(14, 3, 1)
+    assert np.array_equal(written.tables, expected.tables)
+    assert np.array_equal(written.neighbours, expected.neighbours)
+    assert written.known_optimum == expected.optimum
+    refused(here(*words, tmp_path / "no" / "a.nk"), "folder")
+
+
+def test_optimum_prints_the_number_and_on_demand_the_bits(here: Cli, refused: Refused) -> None:
+    landscape = NK.random(12, 2, 3)
+    done = here("optimum", "nk:n=12,k=2,seed=3", "--x")
+    assert done.returncode == 0
+    value, bits = done.stdout.split()
+    assert float(value) == landscape.optimum == landscape.evaluate(from_text(bits)[None])[0]
+    refused(here("optimum", "nk:n=120,k=6,seed=0"), "4 GiB")
+
+
+PREPARED = """\
+import gc, os
+import daedal, daedal.optimize, numba
+from numba.core.dispatcher import Dispatcher
+
+numba.njit("int64(int64)")(lambda x: x)  # the compiler itself is loaded once for all
+
+def loaded():
+    kernels = [one for one in gc.get_objects() if Dispatcher in type(one).__mro__]
+    ours = [one for one in kernels if one.py_func.__module__.startswith("daedal.kernels")]
+    return sum(len(one.signatures) for one in ours if "replacement" not in one.py_func.__module__)
+
+def run(name, generations):
+    daedal.maximize("onemax:n=20", algorithm=name, popsize=60, seed=1, max_generations=generations)
+
+for name in daedal.algorithms():
+    child = os.fork()
+    if not child:
+        run(name, 0)
+        before = loaded()
+        run(name, 3)
+        os._exit(0 if 0 < before == loaded() else 1)
+    assert os.waitpid(child, 0)[1] == 0, name
+"""
+
+
+def test_all_kernels_of_a_run_are_loaded_before_it_begins() -> None:
+    """A run of no generation, in a process where nothing is loaded yet, leaves nothing to load for the next one."""
+    done = subprocess.run([sys.executable, "-c", PREPARED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

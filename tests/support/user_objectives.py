@@ -1,0 +1,84 @@
+"""Objectives as a user may have them in a file, which tests copy to a folder of their own: see the fixture `mine`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+FOLDER = Path(__file__).parent
+calls = 0
+
+
+def ones(x):
+    return x.sum(axis=1)
+
+
+def ones_of_a_row(row):
+    assert row.ndim == 1
+    return float(row.sum())
+
+
+def weighted(x):
+    return x @ range(x.shape[1])
+
+
+def large(x):
+    return 1234567.5 * x.sum(axis=1)
+
+
+def infeasible(x):
+    return np.full(len(x), -np.inf)
+
+
+def slow_row(row):
+    time.sleep(0.01)
+    return row.sum()
+
+
+def loud(x):
+    print("hello")
+    return x.sum(axis=1)
+
+
+def leaves(x):
+    sys.exit(0)
+
+
+def dies(x):
+    os._exit(7)
+
+
+def raises(x):
+    raise RuntimeError("the simulator\nis down")
+
+
+def sign_in():
+    """Leave a file that says which process came here; give how many did."""
+    (FOLDER / f"pid-{os.getpid()}").touch()
+    return len(list(FOLDER.glob("pid-*")))
+
+
+def noted(x):
+    sign_in()
+    return x.sum(axis=1)
+
+
+def first_stands(x):
+    """The first process to come here stands; the second one raises."""
+    if sign_in() == 1:
+        time.sleep(1000)
+    return raises(x)
+
+
+def stands(x):
+    """In every process the call of this number takes very long."""
+    global calls
+    calls += 1
+    if calls == int(os.environ["STAND_AT"]):
+        sign_in()
+        time.sleep(1000)
+    return x.sum(axis=1)
