@@ -79,7 +79,7 @@ class EDA(BaseOptimizer):
     >>> while optimizer.stop is None:
     ...     record = optimizer.tell(optimizer.ask().sum(axis=1))
     >>> optimizer.best.fitness, record.generation
-    (20.0, 7)
+    (20.0, 12)
     """
 
     reproducible: ClassVar[bool] = True  # a generation's streams depend on the seed and its number alone
