@@ -93,7 +93,7 @@ def loaded(spec: str, expected: str | None = None) -> Objective:
         raise ValueError(f"{path} has changed since the study was read; run the study again")
     function = load(spec)
     if not callable(function):
-        raise ValueError(f"{name!r} in {path} is not a function")
+        raise ValueError(f"expected a function {name!r} in {path}, but it is not a function")
     objective: Objective = function
     return objective
 
