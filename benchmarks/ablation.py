@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from daedal.limits import Limits
-from daedal.optimizers.presets import find_algorithm
+from daedal.optimizers.registry import find_algorithm
 from daedal.problems import Problem, shuffled
 from daedal.problems.registry import find_problem
 from daedal.rng import Stream, stream
-from daedal.study.comparison import Job, run_jobs, summarise
+from daedal.run.config import RunConfig
+from daedal.study.comparison import run_all, summarise
 from daedal.types import Bits, Fitness
 
 PROBLEMS = ("trap:k=4,n=40", "trap:k=5,n=50", "hiff:n=64")
@@ -51,16 +51,14 @@ class Unmasked:
         return self.problem.evaluate(x ^ mask)
 
 
-def job(variant: str, name: str, seed: int) -> Job:
+def config(variant: str, name: str, seed: int) -> RunConfig:
     problem: str | Problem = name
     if variant == "no mask":
         problem = Unmasked(shuffled(find_problem(name), rng=stream(seed, Stream.SHUFFLE)), seed)
-    return Job(
+    return RunConfig(
         objective=problem,
-        algorithm=find_algorithm("dae-2015").with_settings(VARIANTS[variant]),
-        popsize=2000,
+        algorithm=find_algorithm("dae-2015").with_settings({**VARIANTS[variant], "popsize": 2000}),
         seed=seed,
-        limits=Limits(),
         shuffle=variant != "no shuffle",
     )
 
@@ -73,8 +71,8 @@ def main() -> None:
     wanted = parser.parse_args()
     seeds = range(wanted.first, wanted.first + wanted.runs)
     keys = [(variant, name) for variant in VARIANTS for name in PROBLEMS]
-    jobs = [job(variant, name, seed) for variant, name in keys for seed in seeds]
-    results = dict(run_jobs(jobs, workers=wanted.workers))
+    configs = [config(variant, name, seed) for variant, name in keys for seed in seeds]
+    results = dict(run_all(configs, workers=wanted.workers))
     print(f"| dae-2015, popsize 2000, seeds {seeds[0]}-{seeds[-1]} | " + " | ".join(PROBLEMS) + " |")
     print("|---|" + "---|" * len(PROBLEMS))
     for variant in VARIANTS:

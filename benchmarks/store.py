@@ -59,7 +59,7 @@ def fill(path: Path) -> None:
     study = small_study()
     with Store(path) as store:
         for cell in study.cells():
-            store.record(cell, 0, cell.job(0).run())
+            store.record(cell, 0, cell.config(0).run())
         store.remember(replace(study, runs=SEEDS), full_grid=True)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(COPIES)

@@ -14,17 +14,22 @@ from rich.table import Table
 
 import daedal
 from daedal.cli import options
-from daedal.cli.words import INTERRUPTED, finite, pairs
+from daedal.cli.words import INTERRUPTED, finite, settings_of
 from daedal.limits import Limits
 from daedal.objectives.spec import read_objective
-from daedal.optimizers.presets import find_algorithm
+from daedal.optimizers.configuration import Algorithm
+from daedal.optimizers.registry import find_algorithm
 from daedal.result import Result
-from daedal.study.comparison import Job, Summary, run_jobs, summarise
+from daedal.rng import check_seed
+from daedal.run.config import RunConfig
+from daedal.study.comparison import Summary, run_all, summarise
 
 
 def compare(
     problem: options.Problem,
-    algorithm: Annotated[list[str], typer.Option("--algorithm", "-a", help="See `daedal list`; repeat it.")],
+    algorithm: Annotated[
+        list[str], typer.Option("--algorithm", "-a", help='See `daedal list`, or "path/to/file.py:NAME"; repeat it.')
+    ],
     popsize: options.Popsize = None,
     runs: Annotated[int, typer.Option(help="Runs of each algorithm, with the seeds from --seed on.")] = 10,
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
@@ -44,29 +49,30 @@ def compare(
     for name, value in (("--runs", runs), ("--workers", workers)):
         if value < 1:
             raise ValueError(f"expected {name} of at least 1, got {name} {value}")
-    limits = Limits(max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target)
-    chosen = [find_algorithm(name).with_settings(pairs(settings or [])) for name in dict.fromkeys(algorithm)]
+    chosen = _algorithms(algorithm, settings, popsize)
     objective = read_objective(problem, n)
-    jobs = [
-        Job(
+    configs = [
+        RunConfig(
             objective=objective,
             n=n,
-            vectorized=not by_row,
             algorithm=one,
-            popsize=popsize,
-            seed=seed + run,
-            limits=limits,
+            seed=check_seed(seed + run),
+            minimize=minimize,
+            vectorized=not by_row,
             shuffle=shuffle,
-            minimise=minimize,
+            limits=Limits(
+                max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target
+            ),
         )
         for run in range(runs)  # run by run, so that an interrupted comparison is fair to all
-        for one in chosen
+        for one in chosen.values()
     ]
-    results, interrupted = _run(jobs, workers)
-    by_name = {
-        one.name: [results[i] for i, job in enumerate(jobs) if job.algorithm is one and i in results] for one in chosen
+    results, interrupted = _run(configs, workers)
+    found = {
+        name: [results[index] for index in range(first, len(configs), len(chosen)) if index in results]
+        for first, name in enumerate(chosen)
     }
-    done = {name: found for name, found in by_name.items() if found}
+    done = {name: of_algorithm for name, of_algorithm in found.items() if of_algorithm}
     if as_json:
         print(json.dumps(_report(problem, done), allow_nan=False))
     elif done:
@@ -75,15 +81,30 @@ def compare(
         sys.exit(INTERRUPTED)
 
 
-def _run(jobs: list[Job], workers: int) -> tuple[dict[int, Result], bool]:
-    """Run the jobs behind a progress bar; give the results by index, and whether Ctrl-C ended it."""
+def _algorithms(texts: list[str], settings: list[str] | None, popsize: int | None) -> dict[str, Algorithm]:
+    """Find the algorithms, each once, by what the table calls them; --popsize is for those that have one."""
+    found = [(text, find_algorithm(text)) for text in dict.fromkeys(texts)]
+    names = [one.name for _, one in found]
+    sized = [one for _, one in found if "popsize" in one.parameters()]
+    if popsize is not None and not sized:
+        raise ValueError(f"--popsize is for algorithms with a population; {', '.join(names)} has none")
+    return {
+        one.name if names.count(one.name) == 1 else text: one.with_settings(
+            settings_of(settings, popsize if one in sized else None)
+        )
+        for text, one in found
+    }
+
+
+def _run(configs: list[RunConfig], workers: int) -> tuple[dict[int, Result], bool]:
+    """Make the runs behind a progress bar; give the results by index, and whether Ctrl-C ended it."""
     results: dict[int, Result] = {}
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("runs", total=len(jobs))
+        bar = progress.add_task("runs", total=len(configs))
         try:
-            for index, result in run_jobs(jobs, workers=workers):
+            for index, result in run_all(configs, workers=workers):
                 results[index] = result
                 progress.advance(bar)
         except KeyboardInterrupt:
@@ -93,10 +114,11 @@ def _run(jobs: list[Job], workers: int) -> tuple[dict[int, Result], bool]:
 
 def _show(problem: str, done: dict[str, list[Result]]) -> None:
     console = Console(stderr=True, highlight=False)
-    sizes = sorted({result.popsize for results in done.values() for result in results})
-    seeds = sorted({result.seed for results in done.values() for result in results})
-    title = f"{problem}, popsize {' and '.join(map(str, sizes))}, seeds {seeds[0]}-{seeds[-1]}"
-    console.print(title, markup=False, soft_wrap=True)
+    results = [result for of_algorithm in done.values() for result in of_algorithm]
+    sizes = sorted({result.popsize for result in results if result.popsize is not None})
+    popsize = f", popsize {' and '.join(map(str, sizes))}" if sizes else ""
+    seeds = [result.seed for result in results]
+    console.print(f"{problem}{popsize}, seeds {min(seeds)}-{max(seeds)}", markup=False, soft_wrap=True)
     console.print(_table({name: summarise(found) for name, found in done.items()}))
 
 
@@ -142,6 +164,7 @@ def _row(result: Result) -> dict[str, object]:
         "stop": result.stop.value,
         "evaluations": result.evaluations,
         "evaluations_to_best": result.evaluations_to_best,
+        "batches": result.batches,
         "generations": result.generations,
         "cpu_seconds": result.cpu_seconds,
     }

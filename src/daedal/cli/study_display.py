@@ -19,7 +19,7 @@ from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.study_tables import rich_table
 from daedal.study.analysis import Row, analyse
 from daedal.study.plan import Unsettled
-from daedal.study.runner import Progress
+from daedal.study.progress import Progress
 from daedal.study.wording import counted
 
 _SECONDS_BETWEEN_TABLES = 1.0

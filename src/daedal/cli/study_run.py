@@ -14,8 +14,9 @@ from daedal.cli.words import INTERRUPTED, say
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.signals import ended_properly
 from daedal.study.analysis import analyse
+from daedal.study.progress import MOST_CONFIRMED, Order, Progress
 from daedal.study.rank_tests import Test
-from daedal.study.runner import MOST_CONFIRMED, Order, Progress, run_study
+from daedal.study.runner import run_study
 from daedal.study.spec import Study
 from daedal.study.store import Store
 from daedal.study.wording import counted

@@ -2,86 +2,53 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import statistics
-import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 
-from daedal.evaluation.caller import Objective
-from daedal.evaluation.signals import interrupts_ignored
-from daedal.limits import Limits, StopReason
-from daedal.optimize import maximize, minimize
-from daedal.optimizers.presets import Algorithm
-from daedal.problems import Problem
+from daedal.evaluation.pool import Event
+from daedal.limits import StopReason
 from daedal.result import Result
+from daedal.run.config import RunConfig
+from daedal.study.worker import run_quietly, send, start_processes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """One run: everything that another process needs for it."""
+def run_all(configs: Sequence[RunConfig], *, workers: int = 1) -> Iterator[tuple[int, Result]]:
+    """Make runs, spread over processes, and give each one's index and result as it ends.
 
-    objective: str | Problem | Objective
-    n: int | None = None
-    vectorized: bool = True
-    algorithm: Algorithm
-    popsize: int | None
-    seed: int
-    limits: Limits
-    shuffle: bool = True
-    minimise: bool = False
-    timeout: float | None = None
-
-    def run(self) -> Result:
-        """Run it; what the objective prints goes to standard error."""
-        with redirect_stdout(sys.stderr):
-            return (minimize if self.minimise else maximize)(
-                self.objective,
-                self.n,
-                algorithm=self.algorithm,
-                popsize=self.popsize,
-                seed=self.seed,
-                max_evaluations=self.limits.max_evaluations,
-                max_generations=self.limits.max_generations,
-                patience=self.limits.patience,
-                target=self.limits.target,
-                max_seconds=self.limits.max_seconds,
-                vectorized=self.vectorized,
-                shuffle=self.shuffle,
-                timeout=self.timeout,
-            )
-
-
-def run_jobs(jobs: Sequence[Job], *, workers: int = 1) -> Iterator[tuple[int, Result]]:
-    """Run jobs, spread over processes, and give each one's index and result as it ends.
-
-    The results do not depend on the number of workers. Whoever stops listening ends the processes.
+    The results do not depend on the number of workers. A run that raises ends them all. Whoever stops listening ends
+    the processes.
     """
     if workers == 1:
-        for index, job in enumerate(jobs):
-            result = job.run()
+        for index, config in enumerate(configs):
+            result = run_quietly(config)
             if result.stop is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt  # one run makes the best of it, a comparison has no use for half a run
             yield index, result
         return
-    others = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        with interrupts_ignored():  # which the processes, started here, inherit: Ctrl-C is the parent's business
-            futures = {pool.submit(job.run): index for index, job in enumerate(jobs)}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BrokenProcessPool as error:
-            raise ValueError("a worker process ended in the middle of a run; does the objective end it?") from error
-        except BaseException:
-            for child in set(multiprocessing.active_children()) - others:
-                child.terminate()
-            pool.shutdown(cancel_futures=True)
-            raise
+    waiting = list(enumerate(configs))[::-1]
+    ended = 0
+    with start_processes(min(workers, len(configs)), _run_or_error) as pool:
+        while ended < len(configs):
+            while waiting and pool.idle:
+                send(pool, *waiting.pop())
+            for message in pool.wait():
+                if message.event is Event.DIED:
+                    raise ValueError("a worker process ended in the middle of a run; does the objective end it?")
+                if isinstance(message.value, Exception):
+                    raise message.value
+                if message.event is Event.RAISED:
+                    raise ValueError(message.value)
+                ended += 1
+                yield message.ticket, message.value
+
+
+def _run_or_error(config: RunConfig) -> Result | Exception:
+    """Make one run in a worker; what it raises is sent as it is."""
+    try:
+        return run_quietly(config)
+    except (ValueError, TypeError, OSError) as error:
+        return error
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,11 +23,13 @@ problems = [
     # { name = "program", problem = "cmd:python3 score.py", n = 40, target = 12.5 }, # any command
 ]
 
-# An algorithm is a name, or a table with settings and population sizes of its own.
+# An algorithm is a name, or a table with settings and population sizes of its own. One that has no setting popsize
+# has no population sizes either.
 algorithms = [
     "boa",
     "umda",
     { name = "slow PBIL", algorithm = "pbil", settings = { learning_rate = 0.01 }, popsizes = [100, 1000, 4000] },
+    # { name = "my own", algorithm = "mine.py:NAME" },                          # what a Python file defines
 ]
 
 # What ends a run, beside its target or a problem's own optimum. Without these, each algorithm's own limits count.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from daedal.study.run import DONE
 
 _OUTCOME = (
-    "seed, status, success, best, optimum, evaluations_to_best, evaluations, unique_evaluations, generations, "
-    "cpu_seconds_to_best, cpu_seconds, stop, error, x, finished"
+    "seed, status, success, best, optimum, evaluations_to_best, evaluations, unique_evaluations, batches, "
+    "generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, finished"
 )
 TAKE_RUNS = f"""INSERT OR IGNORE INTO runs (cell, environment, {_OUTCOME})
     SELECT cells.id, environments.id, {_OUTCOME}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sqlite3
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -15,46 +13,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from daedal.optimizers.base import Generation
 from daedal.result import Result
 from daedal.storage.sqlite import errors_explained, open_database, transaction
 from daedal.study.environment import environment
+from daedal.study.histories import packed_history, unpacked_history
 from daedal.study.merging import TAKE_OVER, TAKE_RUNS
 from daedal.study.run import COLUMNS, DONE, Run
+from daedal.study.schema import APPLICATION, MIGRATIONS, SCHEMA, VERSION
 from daedal.study.spec import Cell, Study
+from daedal.study.stored_algorithm import recall_algorithms
 from daedal.types import to_text
 
-_APPLICATION = 0x0DAEDA15
-_VERSION = 1
 _WHAT = "a store of study results"
-_TIMEOUT = 5.0  # seconds to wait for another process
-
-_SCHEMA = """
-CREATE TABLE studies (
-    id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE, used INTEGER NOT NULL, confirm INTEGER NOT NULL,
-    full_grid INTEGER NOT NULL
-);
-CREATE TABLE cells (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, algorithm TEXT NOT NULL,
-    popsize INTEGER NOT NULL, settings TEXT NOT NULL, content TEXT NOT NULL
-);
-CREATE TABLE environments (
-    id INTEGER PRIMARY KEY, daedal TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, python TEXT NOT NULL,
-    cpu TEXT NOT NULL, UNIQUE (daedal, numpy, numba, python, cpu)
-);
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells, seed INTEGER NOT NULL, status TEXT NOT NULL,
-    success INTEGER, best REAL, optimum REAL, evaluations_to_best INTEGER, evaluations INTEGER,
-    unique_evaluations INTEGER, generations INTEGER, cpu_seconds_to_best REAL, cpu_seconds REAL, stop TEXT, error TEXT,
-    x TEXT, environment INTEGER NOT NULL REFERENCES environments, finished TEXT NOT NULL, UNIQUE (cell, seed)
-);
-CREATE TABLE histories (run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, history BLOB NOT NULL);
-CREATE VIEW results AS
-    SELECT problem, algorithm, popsize, seed, status, success, best, optimum, evaluations_to_best, evaluations,
-        unique_evaluations, generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, settings, content,
-        daedal, numpy, numba, python, cpu, finished, runs.id AS run
-    FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment;
-"""
 
 
 class Store:
@@ -65,7 +35,9 @@ class Store:
     path
         The file.
     create
-        Whether to make it where it is missing; otherwise it is only read.
+        Whether to make it where it is missing, and to bring an older one up to date; otherwise it is only read.
+    timeout
+        Seconds to wait for another process that keeps the file locked.
 
     Examples
     --------
@@ -75,17 +47,18 @@ class Store:
     0
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = True, timeout: float = 5.0) -> None:
         self.path = Path(path)
         self._connection = open_database(
             path,
-            application=_APPLICATION,
-            version=_VERSION,
-            schema=_SCHEMA,
+            application=APPLICATION,
+            version=VERSION,
+            schema=SCHEMA,
             what=_WHAT,
             create=create,
             read_only=not create,
-            timeout=_TIMEOUT,
+            timeout=timeout,
+            migrations=MIGRATIONS,
         )
 
     def __enter__(self) -> Store:
@@ -145,7 +118,9 @@ class Store:
         rows = self._query("SELECT spec, confirm, full_grid FROM studies WHERE id = ?", (chosen,))
         spec, confirm, full_grid = rows[0]
         try:
-            return Study.from_dict(json.loads(spec), stored=True), int(confirm), bool(full_grid)
+            given = json.loads(spec)
+            recall_algorithms(given, lambda: self._query("SELECT algorithm, content FROM cells"))
+            return Study.from_dict(given, stored=True), int(confirm), bool(full_grid)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"expected a study in {self.path}, but it cannot be read: {error}") from error
 
@@ -172,7 +147,7 @@ class Store:
             )
             if isinstance(outcome, Result) and cursor.rowcount:
                 self._connection.execute(
-                    "INSERT INTO histories VALUES (?, ?)", (cursor.lastrowid, _packed(outcome.history))
+                    "INSERT INTO histories VALUES (?, ?)", (cursor.lastrowid, packed_history(outcome.history))
                 )
 
     def take_over(self, other: str | os.PathLike[str]) -> int:
@@ -198,11 +173,12 @@ class Store:
         """Give all runs, by the key of their cell and their seed."""
         found: dict[str, dict[int, Run]] = {key: {} for (key,) in self._query("SELECT key FROM cells")}
         rows = self._query(
-            "SELECT key, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
-            "cpu_seconds, error, environment FROM runs JOIN cells ON cells.id = cell"
+            "SELECT key, environment, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
+            "cpu_seconds, batches, generations, error FROM runs JOIN cells ON cells.id = cell"
         )
         cpus = dict(self._query("SELECT id, cpu FROM environments"))
-        for key, seed, status, success, best, optimum, evaluations, seconds, total, error, made_with in rows:
+        for key, made_with, seed, status, success, best, optimum, evaluations, seconds, total, *rest in rows:
+            batches, generations, error = rest
             found.setdefault(key, {})[seed] = Run(
                 seed=seed,
                 status=status,
@@ -212,6 +188,8 @@ class Store:
                 evaluations=evaluations,
                 seconds=seconds,
                 total_seconds=total,
+                batches=batches,
+                generations=generations,
                 error=error,
                 cpu=cpus.get(made_with),
             )
@@ -231,7 +209,7 @@ class Store:
                 row["success"] = None if row["success"] is None else bool(row["success"])
                 row["preset"] = row["algorithm"]
                 row["problem"], row["algorithm"] = shown.get(row["cell"], (row["problem"], row["algorithm"]))
-                yield {name: row.get(name) for name in COLUMNS}
+                yield {name: row[name] for name in COLUMNS}
 
     def _names(self) -> dict[str, tuple[str, str]]:
         """Give what problem and algorithm of a cell are called in the study with it that was last run."""
@@ -250,8 +228,7 @@ class Store:
         )
         if not rows:
             raise ValueError(f"expected a finished run of seed {seed} in {self.path}, found none")
-        columns: dict[str, list[float | None]] = json.loads(zlib.decompress(rows[0][0]))
-        return {name: [math.nan if value is None else value for value in found] for name, found in columns.items()}
+        return unpacked_history(rows[0][0])
 
     def _query(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         with errors_explained(self.path, _WHAT):
@@ -265,7 +242,7 @@ class Store:
     def _cell(self, cell: Cell) -> int:
         """Give the number of a cell, which is written when its first run is."""
         content = json.dumps(cell.content, sort_keys=True, default=repr)
-        settings = json.dumps(cell.algorithm.algorithm.settings(), default=repr)
+        settings = json.dumps(cell.algorithm.settings, default=repr)
         self._connection.execute(
             "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, settings, content) "
             "VALUES (?, ?, ?, ?, ?, ?)",
@@ -291,7 +268,8 @@ def _success(result: Result) -> dict[str, Any]:
         "optimum": result.optimum,
         "evaluations_to_best": result.evaluations_to_best,
         "evaluations": result.evaluations,
-        "unique_evaluations": result.carried_out,
+        "unique_evaluations": result.evaluated,
+        "batches": result.batches,
         "generations": result.generations,
         "cpu_seconds_to_best": result.cpu_seconds_to_best,
         "cpu_seconds": result.cpu_seconds,
@@ -302,19 +280,3 @@ def _success(result: Result) -> dict[str, Any]:
 
 def _failure(error: str) -> dict[str, Any]:
     return {"error": error}
-
-
-def _packed(history: tuple[Generation, ...]) -> bytes:
-    """Give the records of a run by column, compressed; text inside, so that any program can read it."""
-    columns: dict[str, list[float | None]] = {
-        name: [_finite(getattr(record, name)) for record in history]
-        for name in ("evaluations", "best", "mean", "cpu_seconds")
-    }
-    names = dict.fromkeys(name for record in history for name in record.info)
-    columns |= {name: [_finite(record.info.get(name, math.nan)) for record in history] for name in names}
-    return zlib.compress(json.dumps(columns, separators=(",", ":"), allow_nan=False).encode())
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity and no nan."""
-    return value if math.isfinite(value) else None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-import pytest
-
-from daedal.study.plan import needed_runs
 from daedal.study.run import DONE, FAILED, KILLED, Run
 from daedal.study.spec import Study
-from daedal.study.status import CellStatus, Status, needed, study_status
+from daedal.study.status import CellStatus, Status, study_status
 
 Runs = dict[str, dict[int, Run]]
 BASE: dict[str, Any] = {"problems": ["onemax:n=8"], "algorithms": ["umda"], "popsizes": [20, 50], "runs": 4}
@@ -20,7 +18,7 @@ def study(**changes: Any) -> Study:
 
 
 def fill(
-    runs: Runs, one: Study, popsize: int, story: str, *, error: str = "oh", algorithm: int = 0, first: int = 0
+    runs: Runs, one: Study, popsize: int | None, story: str, *, error: str = "oh", algorithm: int = 0, first: int = 0
 ) -> None:
     """Write the runs of a cell, a letter a seed: solved +, not -, failed x, killed k, not run ."""
     cell = one.cell(one.problems[0], one.algorithms[algorithm], popsize)
@@ -31,23 +29,19 @@ def fill(
             runs.setdefault(cell.key, {})[seed] = run
 
 
-def lines(status: Status) -> list[tuple[int, int, int, int | None, int]]:
+def lines(status: Status) -> list[tuple[int | None, int, int, int | None, int]]:
     return [(cell.popsize, cell.done, cell.failed, cell.solved, cell.left) for cell in status.cells]
 
 
-def test_before_the_first_run() -> None:
-    one = study(problems=["onemax:n=8", "trap:k=4,n=8"])
-    status = study_status(one, {})
+def test_a_study_from_before_its_first_run_to_its_end() -> None:
+    two = study(problems=["onemax:n=8", "trap:k=4,n=8"])
+    status = study_status(two, {})
     # three of four are certain: were they all failures, 50 % would be out of reach
     assert status.cells == tuple(
         CellStatus(problem=problem, algorithm="umda", popsize=20, done=0, failed=0, killed=0, solved=0, left=3)
         for problem in ("onemax:n=8", "trap:k=4,n=8")
     )
-    assert status.errors == {}
-    assert status.total("left") == 6
-
-
-def test_in_the_middle() -> None:
+    assert (status.errors, status.total("left")) == ({}, 6)
     one, runs = study(), {}
     fill(runs, one, 20, "-+x.")
     assert lines(study_status(one, runs)) == [(20, 2, 1, 1, 1)]
@@ -58,18 +52,14 @@ def test_in_the_middle() -> None:
     fill(runs, one, 50, "++++")
     status = study_status(one, runs)
     assert lines(status) == [(20, 3, 1, 2, 0), (50, 4, 0, 4, 0)]
-    assert {name: status.total(name) for name in ("done", "failed", "solved", "left")} == {
-        "done": 7,
-        "failed": 1,
-        "solved": 6,
-        "left": 0,
-    }
+    assert [status.total(name) for name in ("done", "failed", "solved", "left")] == [7, 1, 6, 0]
 
 
-def test_sizes_that_nobody_needed_are_left_out() -> None:
+def test_sizes_that_nobody_needed_and_runs_of_other_studies_are_left_out() -> None:
     one, runs = study(), {}
-    fill(runs, one, 20, "++++")
-    assert lines(study_status(one, runs)) == [(20, 4, 0, 4, 0)]
+    fill(runs, one, 20, "++++xx")  # another one had six runs
+    status = study_status(one, runs)
+    assert (lines(status), status.errors) == ([(20, 4, 0, 4, 0)], {})
     assert lines(study_status(one, runs, full_grid=True)) == [(20, 4, 0, 4, 0), (50, 0, 0, 0, 4)]
 
 
@@ -93,14 +83,6 @@ def test_each_error_is_counted_the_most_frequent_first() -> None:
     assert (status.total("failed"), status.total("killed")) == (2, 1)
 
 
-def test_errors_of_other_studies_are_left_alone() -> None:
-    one, runs = study(), {}
-    fill(runs, one, 20, "++++xx")  # another one had six runs
-    status = study_status(one, runs)
-    assert lines(status) == [(20, 4, 0, 4, 0)]
-    assert status.errors == {}
-
-
 def test_what_was_killed_is_left_to_do() -> None:
     """As it is run again without being asked for; what has failed is not."""
     one, runs = study(popsizes=[20]), {}
@@ -120,20 +102,13 @@ def test_two_names_of_one_thing_count_once() -> None:
     assert (status.total("done"), status.total("failed"), status.errors) == (3, 1, {"oh": 1})
 
 
-def test_who_cannot_tell_does_not_count() -> None:
-    one, runs = study(), {}
-    fill(runs, one, 20, "-")
-    (found,) = runs.values()
-    found[0].success = None
-    assert study_status(one, runs).cells[0].solved is None
-
-
-@pytest.mark.parametrize("full_grid", [False, True])
-def test_needed_is_the_plan_and_then_the_confirmation(full_grid: bool) -> None:
-    one, runs = study(), {}
-    fill(runs, one, 20, "++--")
-    known = {20: {0: True, 1: True, 2: False, 3: False}, 50: {}}
-    plan = needed_runs(known, [20, 50], one.seeds, full_grid=full_grid)
-    fresh = [(20, seed) for seed in one.fresh_seeds(3)]
-    assert needed(one, runs, one.problems[0], one.algorithms[0], 0, full_grid) == plan
-    assert needed(one, runs, one.problems[0], one.algorithms[0], 3, full_grid) == plan + fresh
+def test_who_cannot_tell_does_not_count_and_who_has_no_population_does(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def climb(*, n, seed, limits, initial):\n    raise ValueError\n")
+    one = Study.from_dict(BASE | {"algorithms": ["mine.py:climb"]}, folder=tmp_path)
+    runs: Runs = {}
+    assert lines(study_status(one, runs)) == [(None, 0, 0, 0, 3)]
+    fill(runs, one, None, "-")
+    runs[one.cells()[0].key][0].success = None
+    assert lines(study_status(one, runs)) == [(None, 1, 0, None, 3)]
+    fill(runs, one, None, "++++")
+    assert lines(study_status(one, runs, confirm=2)) == [(None, 4, 0, 4, 2)]

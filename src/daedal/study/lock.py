@@ -1,0 +1,41 @@
+"""One study at a time for each store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+
+@contextmanager
+def store_locked(path: Path) -> Iterator[None]:
+    """Keep a second study from doing the same work for the same store at the same time.
+
+    A file beside the store is locked, which ends with the process, however it ends.
+    """
+    path = path.resolve()  # whatever name it goes by
+    beside = path.with_name(path.name + ".lock")
+    taken = (
+        f"expected to run a study with {path} alone, but another process is doing so; wait for its end, or name "
+        "another store"
+    )
+    lock = FileLock(beside)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise ValueError(taken) from error
+    except PermissionError as error:
+        raise PermissionError(
+            f"expected to write a store of study results in '{path}', but the file or its folder is read-only; "
+            "make both writable or name another file"
+        ) from error
+    if not beside.exists():  # whoever held it has just removed it
+        lock.release()
+        raise ValueError(taken)
+    try:
+        yield
+    finally:
+        beside.unlink(missing_ok=True)  # while it is still ours
+        lock.release()

@@ -1,0 +1,176 @@
+"""Reads the parts of a study, from a study file or from a store: every key and value is checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from daedal.limits import Limits
+from daedal.objectives.spec import identity, located, read_objective
+from daedal.optimizers.configuration import Algorithm
+from daedal.optimizers.registry import find_algorithm
+from daedal.problems.registry import find_problem
+from daedal.rng import check_seed
+from daedal.settings.checks import check_whole
+from daedal.settings.parameters import unknown
+from daedal.settings.plugins import is_file_spec
+from daedal.study.cell import LIMITS, StudyAlgorithm, StudyProblem
+from daedal.study.stored_algorithm import stored_algorithm
+
+_LARGEST_POPSIZE = 10**12
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_T = TypeVar("_T", bound=_Named)
+
+
+def check_keys(owner: str, given: Mapping[str, object], known: Sequence[str]) -> None:
+    """Refuse a key that there is not, and name the nearest that there is."""
+    for key in given:
+        if key not in known:
+            raise ValueError(unknown(f"key of {owner}", key, known))
+
+
+def read_several(key: str, given: Mapping[str, Any], read: Callable[[object], _T]) -> tuple[_T, ...]:
+    """Read a list of texts or tables, at least one, no two of the same name."""
+    listed = given.get(key)
+    if not isinstance(listed, list) or not listed:
+        raise ValueError(f"expected {key} to be a list of at least one, got {key}={listed!r}")
+    things = tuple(map(read, listed))
+    names = [thing.name for thing in things]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"expected each of {key} once, got {name!r} twice; give one of them another name")
+    return things
+
+
+def read_problem(given: object, folder: Path | None, *, stored: bool) -> StudyProblem:
+    """Read a problem: a text or a table; the file of one that comes from a store need not be there any more."""
+    table = _table("a problem", {"problem": given} if isinstance(given, str) else given)
+    fields = [one.name for one in dataclasses.fields(StudyProblem) if stored or one.name != "identity"]
+    check_keys("a problem", table, fields)
+    problem = _text("problem", table.get("problem"), 'the name of a problem, such as "trap:k=5,n=50"')
+    name = _text("name", table.get("name", problem), "text")
+    n, target = table.get("n"), table.get("target")
+    if n is not None:
+        check_whole("n", n, least=1, hint="give the number of variables")
+    Limits(target=target)  # checks it
+    problem = located(problem, folder)
+    if not stored and isinstance(read_objective(problem, n), str):  # refuses what cannot be made
+        own = find_problem(problem).n
+        if n not in (None, own):
+            raise ValueError(f"expected n={own}, which the problem has, or no n, got n={n}")
+    return StudyProblem(
+        name=name,
+        problem=problem,
+        n=n,
+        by_row=read_bool("by_row", table.get("by_row", False)),
+        minimize=read_bool("minimize", table.get("minimize", False)),
+        target=None if target is None else float(target),
+        version=_text("version", table["version"], "text") if "version" in table else "",
+        timeout=_timeout(table.get("timeout")),
+        identity=table["identity"] if "identity" in table else identity(problem),
+    )
+
+
+def read_algorithm(given: object, popsizes: object, folder: Path | None, *, stored: bool) -> StudyAlgorithm:
+    """Read an algorithm: a text or a table; of one that comes from a store no file is loaded."""
+    table = _table("an algorithm", {"algorithm": given} if isinstance(given, str) else given)
+    check_keys("an algorithm", table, ("name", "algorithm", "settings", "popsizes", *(("kind", "limits") * stored)))
+    spec = _text("algorithm", table.get("algorithm"), 'the name of an algorithm, such as "dae", or "file.py:NAME"')
+    settings = _table("settings", table.get("settings", {}))
+    sizes: tuple[int | None, ...]
+    if stored:
+        kind = _text("kind", table["kind"], "text") if "kind" in table else None
+        algorithm = stored_algorithm(spec, settings, kind, read_limits(table.get("limits", {})))
+        sizes = (None,) if table.get("popsizes") == [None] else read_popsizes(table.get("popsizes", popsizes))
+    else:
+        if "popsize" in settings:
+            raise ValueError("a study tries several population sizes: give popsizes = [...] instead of the setting")
+        algorithm = find_algorithm(located(spec, folder) if is_file_spec(spec) else spec).with_settings(settings)
+        _check_repeatable(algorithm)
+        sizes = _sizes(algorithm, table, popsizes)
+    name = _text("name", table.get("name", algorithm.name), "text")
+    return StudyAlgorithm(name=name, algorithm=algorithm, popsizes=sizes)
+
+
+def _sizes(algorithm: Algorithm, table: Mapping[str, object], popsizes: object) -> tuple[int | None, ...]:
+    if "popsize" in algorithm.parameters():
+        sizes = read_popsizes(table.get("popsizes", popsizes))
+        for size in sizes:
+            algorithm.with_settings({"popsize": size})  # refuses here what it would in the middle of a study
+        return sizes
+    if "popsizes" in table:
+        raise ValueError(f"{algorithm.name} has no setting popsize, got popsizes={table['popsizes']}; leave them out")
+    return (None,)
+
+
+def _check_repeatable(algorithm: Algorithm) -> None:
+    """Refuse what cannot be known again: a setting without a text of its own, or an end by the clock."""
+    for name, value in algorithm.settings().items():
+        if isinstance(value, list | dict | set) or " at 0x" in repr(value):
+            raise ValueError(
+                f"a study knows runs by their settings, so each has to be a number, a text or a tuple of these, got "
+                f"{name}={value!r} of {algorithm.name}"
+            )
+    for name in ("max_seconds", "target"):
+        if getattr(algorithm.limits, name) is not None:
+            raise ValueError(f"expected {algorithm.name} without {name} among its limits, which a study cannot repeat")
+
+
+def read_popsizes(given: object) -> tuple[int, ...]:
+    """Read population sizes; they come from small to large, each once."""
+    if not isinstance(given, list) or not given:
+        raise ValueError(f"expected popsizes to be a list of at least one size, got popsizes={given!r}")
+    sizes = {check_whole("a population size", size, least=2, hint="the smallest is 2") for size in given}
+    if max(sizes) > _LARGEST_POPSIZE:
+        raise ValueError(f"expected population sizes of at most {_LARGEST_POPSIZE:,}, got {max(sizes)}")
+    return tuple(sorted(sizes))
+
+
+def read_limits(given: object) -> dict[str, Any]:
+    """Read what ends a run; the clock does not."""
+    limits = _table("limits", given)
+    check_keys("limits", limits, LIMITS)
+    return limits
+
+
+def read_seed(given: Any) -> int:
+    """Read a seed that a store can hold."""
+    if given is None or check_seed(given) >= 2**62:
+        raise ValueError(f"expected a seed below 2^62, which a store can hold, got seed={given}")
+    return int(given)
+
+
+def read_bool(key: str, given: object) -> bool:
+    """Read true or false."""
+    if not isinstance(given, bool):
+        raise ValueError(f"expected {key} to be true or false, got {key}={given!r}")
+    return given
+
+
+def _table(name: str, given: object) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise ValueError(f"expected {name} to be a table of keys and values, got {given!r}")
+    return given
+
+
+def _text(key: str, given: object, what: str) -> str:
+    if not isinstance(given, str) or not given:
+        raise ValueError(f"expected {key} to be {what}, got {key}={given!r}")
+    return given
+
+
+def _timeout(given: object) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= sys.float_info.max:
+        raise ValueError(f"expected timeout to be a number of seconds above 0, got timeout={given!r}")
+    return float(given)

@@ -1,0 +1,51 @@
+"""The tables of a store, and how older ones become today's."""
+
+from __future__ import annotations
+
+APPLICATION = 0x0DAEDA15
+VERSION = 2
+
+_CELLS = """(
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, algorithm TEXT NOT NULL,
+    popsize INTEGER, settings TEXT NOT NULL, content TEXT NOT NULL
+);"""
+_RESULTS = """
+CREATE VIEW results AS
+    SELECT problem, algorithm, popsize, seed, status, success, best, optimum, evaluations_to_best, evaluations,
+        unique_evaluations, batches, generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, settings, content,
+        daedal, numpy, numba, python, cpu, finished, runs.id AS run
+    FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment;
+"""
+SCHEMA = f"""
+CREATE TABLE studies (
+    id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE, used INTEGER NOT NULL, confirm INTEGER NOT NULL,
+    full_grid INTEGER NOT NULL
+);
+CREATE TABLE cells {_CELLS}
+CREATE TABLE environments (
+    id INTEGER PRIMARY KEY, daedal TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, python TEXT NOT NULL,
+    cpu TEXT NOT NULL, UNIQUE (daedal, numpy, numba, python, cpu)
+);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells, seed INTEGER NOT NULL, status TEXT NOT NULL,
+    success INTEGER, best REAL, optimum REAL, evaluations_to_best INTEGER, evaluations INTEGER,
+    unique_evaluations INTEGER, generations INTEGER, cpu_seconds_to_best REAL, cpu_seconds REAL, stop TEXT, error TEXT,
+    x TEXT, environment INTEGER NOT NULL REFERENCES environments, finished TEXT NOT NULL, batches INTEGER,
+    UNIQUE (cell, seed)
+);
+CREATE TABLE histories (run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, history BLOB NOT NULL);
+{_RESULTS}
+"""
+MIGRATIONS = {
+    # Population sizes may be missing, and batches are counted. SQLite cannot allow NULL in a column that is there.
+    1: f"""
+DROP VIEW results;
+CREATE TABLE cells_2 {_CELLS}
+INSERT INTO cells_2 SELECT id, key, problem, algorithm, popsize, settings, content FROM cells;
+DROP TABLE cells;
+ALTER TABLE cells_2 RENAME TO cells;
+ALTER TABLE runs ADD COLUMN batches INTEGER;
+{_RESULTS}
+"""
+}
+"""By the version that they start from."""

@@ -1,0 +1,158 @@
+"""Algorithms of a store: what it says of them, without any code of theirs, so that their runs can be shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from daedal.limits import Limits
+from daedal.objectives.spec import without_folder
+from daedal.optimizers.base import Optimizer
+from daedal.optimizers.configuration import Algorithm, Configuration
+from daedal.optimizers.presets import PRESETS
+from daedal.optimizers.registry import restored_algorithm
+from daedal.settings.parameters import Parameter, Setting
+from daedal.settings.plugins import is_file_spec
+from daedal.study.cell import LIMITS, StudyAlgorithm
+from daedal.types import Bits
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredConfiguration(Configuration):
+    """What a store says of an algorithm that this process does not know: it can be shown, and not run.
+
+    Parameters
+    ----------
+    name, stored_kind
+        What it was called, and what it was.
+    stored_settings
+        Its settings, as JSON, which does not change.
+    """
+
+    name: str
+    stored_kind: str
+    stored_settings: str
+
+    @property
+    def kind(self) -> str:
+        """What it was."""
+        return self.stored_kind
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Nobody knows what can be set, but for what a study sets."""
+        return {"popsize": Parameter("popsize", int, None)}
+
+    def settings(self) -> dict[str, Setting]:
+        """Give the values that were in force."""
+        values: dict[str, Setting] = json.loads(self.stored_settings)
+        return values
+
+    def with_settings(self, values: Mapping[str, Setting]) -> StoredConfiguration:
+        """Give what was there, whatever is set."""
+        return self
+
+    def build(
+        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
+    ) -> Optimizer:
+        """Refuse."""
+        raise ValueError(f"the store does not hold the algorithm {self.name!r} itself; run the study from its file")
+
+
+def described(one: StudyAlgorithm) -> dict[str, object]:
+    """Say what an algorithm of a study is, for a store: of daedal's own the name is enough."""
+    algorithm = one.algorithm
+    told: dict[str, object] = {"name": one.name, "popsizes": list(one.popsizes)}
+    for preset in PRESETS:
+        if (preset.name, preset.kind, preset.limits) == (algorithm.name, algorithm.kind, algorithm.limits):
+            own = preset.settings()
+            changed = {name: value for name, value in one.settings.items() if value != own[name]}
+            return {**told, "algorithm": algorithm.name, "settings": changed}
+    return {
+        **told,
+        "algorithm": algorithm.name if algorithm.source is None else without_folder(algorithm.source),
+        "settings": one.settings,
+        "kind": algorithm.kind,
+        "limits": {name: getattr(algorithm.limits, name) for name in LIMITS},
+    }
+
+
+def stored_algorithm(spec: str, settings: Mapping[str, Any], kind: str | None, limits: Mapping[str, Any]) -> Algorithm:
+    """Give the algorithm that a store names; no file is loaded, whatever the store says.
+
+    Parameters
+    ----------
+    spec
+        Its name, or "file.py:NAME".
+    settings
+        Those that were changed, or, where the store says what kind of algorithm it is, all of them.
+    kind, limits
+        What it is, and what ends its runs; None for one of daedal's own.
+
+    Examples
+    --------
+    >>> stored_algorithm("pbil", {"learning_rate": 0.1}, None, {}).settings()["learning_rate"]
+    0.1
+    >>> stored_algorithm("mine.py:Climber", {"flips": 1.0}, "Climber 7d3f", {}).settings()
+    {'flips': 1.0}
+    """
+    if kind is None:
+        try:
+            return restored_algorithm(spec, "").with_settings(settings)
+        except (ValueError, TypeError):
+            kind = ""  # of an older store that has no run of it
+    name = spec.rpartition(":")[2] if is_file_spec(spec) else spec
+    return Algorithm(
+        name=name,
+        configuration=StoredConfiguration(name=spec, stored_kind=kind, stored_settings=json.dumps(dict(settings))),
+        limits=Limits(**limits),
+        source=spec if is_file_spec(spec) else None,
+    )
+
+
+def recall_algorithms(given: dict[str, Any], cells: Callable[[], Iterable[tuple[str, str]]]) -> None:
+    """Add to the study of an older store what its cells know of algorithms that this process does not.
+
+    Parameters
+    ----------
+    given
+        The study, as it is stored; it is changed.
+    cells
+        Gives the algorithm's own name and the content of each cell.
+    """
+    unknown = [table for table in given["algorithms"] if not _is_known(table)]
+    found = [(name, json.loads(content)) for name, content in cells()] if unknown else []
+    changes = {id(table): table["settings"] for table in unknown}
+    for table in unknown:
+        others = [
+            changes[id(other)]
+            for other in unknown
+            if other["algorithm"] == table["algorithm"] and not _holds(changes[id(table)], changes[id(other)])
+        ]
+        for name, content in found:
+            settings = content["settings"]
+            if (
+                name == table["algorithm"]
+                and content["popsize"] in table["popsizes"]
+                and content["shuffle"] == given["shuffle"]
+                and _holds(content["limits"], given["limits"])
+                and _holds(settings, changes[id(table)])
+                and not any(_holds(settings, other) for other in others)
+            ):
+                table.update(kind=content["model"], settings=settings, limits=content["limits"])
+                break
+
+
+def _is_known(table: Mapping[str, Any]) -> bool:
+    if "kind" in table:
+        return True
+    try:
+        restored_algorithm(table["algorithm"], "").with_settings(table["settings"])
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _holds(whole: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
+    return all(name in whole and whole[name] == value for name, value in part.items())
