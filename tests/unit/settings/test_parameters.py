@@ -60,12 +60,6 @@ def test_what_says_nothing_of_its_type_has_that_of_its_default() -> None:
     assert parameters(hidden_types)["m"].hint == int | None
 
 
-def test_what_has_no_annotation_or_one_that_nobody_knows_has_the_type_of_its_default() -> None:
-    def f(a=1.5, b: Nowhere = 3, c: int | None = None, d=True, e=None) -> None: ...  # type: ignore  # noqa: F821
-
-    assert [one.hint for one in parameters(f).values()] == [float, int, int | None, bool, str]
-
-
 def test_current_gives_the_values_in_force() -> None:
     assert current(Everything(count=3, deep=False)) == {
         "count": 3,
