@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from daedal.cli.words import say
+from daedal.cli.output import say
 from daedal.limits import Limits
 from daedal.optimizers.registry import algorithms
 from daedal.problems.registry import ProblemKind, problem_kinds

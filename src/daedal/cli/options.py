@@ -1,10 +1,15 @@
-"""The options that several commands share."""
+"""The options that several commands share, and how their words are read."""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Problem: TypeAlias = Annotated[
     str,
@@ -43,3 +48,50 @@ Dask: TypeAlias = Annotated[
 Every: TypeAlias = Annotated[
     str, typer.Option(metavar="TIME|N", help="How often to write the checkpoint: 60s, or a number of generations.")
 ]
+
+
+def _pairs(words: list[str]) -> dict[str, str]:
+    """Read the words of `--set`."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise ValueError(f"expected --set key=value, as in --set corruption=0.05, got {word!r}")
+        key = key.strip().replace("-", "_")
+        if key in found:
+            raise ValueError(f"expected --set {key} once, got it twice")
+        found[key] = value.strip()
+    return found
+
+
+def settings_of(words: list[str] | None, popsize: int | None) -> dict[str, str | int]:
+    """Give what `--set` and `--popsize` set."""
+    found: dict[str, str | int] = {**_pairs(words or [])}
+    if popsize is not None:
+        if "popsize" in found:
+            raise ValueError("expected --popsize or --set popsize=P, got both")
+        found["popsize"] = popsize
+    return found
+
+
+def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:
+    """Read rows of 0/1, one a line, all with a value behind them, or none; lines that begin with # are comments."""
+    import numpy as np  # here, because help has no use for it
+
+    from daedal.types import from_text
+
+    try:
+        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"expected text with lines of 0/1 in {path}, but it is no text: {error}") from error
+    words = [line for line in lines if line and not line[0].startswith("#")]
+    widths = {(len(line), len(line[0])) for line in words}
+    if len(widths) != 1 or next(iter(widths))[0] > 2:
+        raise ValueError(f"expected lines of as many 0/1 each in {path}, all with one value behind them or none")
+    rows = np.array([from_text(line[0]) for line in words])
+    if len(words[0]) == 1:
+        return rows
+    try:
+        return rows, np.array([float(line[1]) for line in words])
+    except ValueError as error:
+        raise ValueError(f"expected a number behind each row in {path}: {error}") from error

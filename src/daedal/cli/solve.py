@@ -15,9 +15,10 @@ import typer
 from rich.console import Console
 
 import daedal
-from daedal.cli import options
+from daedal.cli import INTERRUPTED, options
 from daedal.cli.live_table import LiveTable
-from daedal.cli.words import INTERRUPTED, finite, read_rows, say, settings_of
+from daedal.cli.options import read_rows, settings_of
+from daedal.cli.output import finite, say
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits, StopReason
