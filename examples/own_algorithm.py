@@ -1,6 +1,6 @@
 """An algorithm of one's own: a bit-flip hill climber with restarts.
 
-    daedal solve trap:k=4,n=20 --algorithm examples/own_algorithm.py:HillClimber --max-evaluations 20000
+daedal solve trap:k=4,n=20 --algorithm examples/own_algorithm.py:HillClimber --max-evaluations 20000
 """
 
 from __future__ import annotations

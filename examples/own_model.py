@@ -1,6 +1,6 @@
 """A model of one's own, which gets the loop of an estimation of distribution algorithm: copies of parents with errors.
 
-    daedal solve trap:k=4,n=20 --algorithm examples/own_model.py:Copies --popsize 500
+daedal solve trap:k=4,n=20 --algorithm examples/own_model.py:Copies --popsize 500
 """
 
 from __future__ import annotations

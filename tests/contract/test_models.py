@@ -14,16 +14,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from run_helpers import registries_restored
 
 import daedal
 from daedal.models.base import Fitted, Model
-from daedal.optimizers.presets import _ALGORITHMS, Algorithm, algorithms, register_algorithm
+from daedal.optimizers.configuration import Algorithm
+from daedal.optimizers.eda import EDAConfiguration
+from daedal.optimizers.registry import algorithms, register_algorithm
 from daedal.types import Bits
 
 
 def model_cases() -> dict[str, Model]:
     """Give the models under contract: those of all registered algorithms."""
-    return {name: algorithm.model for name, algorithm in algorithms().items()}
+    made = {name: algorithm.configuration for name, algorithm in algorithms().items()}
+    return {name: one.model for name, one in made.items() if isinstance(one, EDAConfiguration)}
 
 
 def parents(rows: int = 60, n: int = 12, seed: int = 0) -> Bits:
@@ -215,9 +219,9 @@ class Borrowing(Model):
 
 @pytest.fixture
 def newcomer() -> Iterator[str]:
-    register_algorithm(Algorithm(name="bootstrap", summary="Parents again", model=Bootstrap()))
-    yield "bootstrap"
-    del _ALGORITHMS["bootstrap"]
+    with registries_restored():
+        register_algorithm(Algorithm(name="bootstrap", configuration=EDAConfiguration(model=Bootstrap())))
+        yield "bootstrap"
 
 
 def test_a_newly_registered_model_is_under_contract(newcomer: str, other_process: ProcessPoolExecutor) -> None:

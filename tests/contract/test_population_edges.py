@@ -7,7 +7,7 @@ import pytest
 
 import daedal
 from daedal.limits import StopReason
-from daedal.optimizers.presets import find_algorithm
+from daedal.optimizers.registry import find_algorithm
 from daedal.types import Bits, Fitness
 
 ALGORITHMS = sorted(daedal.algorithms())

@@ -13,8 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import daedal
-from daedal.cli import options
-from daedal.cli.words import INTERRUPTED, finite, settings_of
+from daedal.cli import INTERRUPTED, options
+from daedal.cli.options import settings_of
+from daedal.cli.output import finite
 from daedal.limits import Limits
 from daedal.objectives.spec import read_objective
 from daedal.optimizers.configuration import Algorithm

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import warnings
+
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from daedal.cli.output import say
 from daedal.limits import Limits
 from daedal.optimizers.registry import algorithms
-from daedal.problems.registry import problem_kinds
+from daedal.problems.registry import ProblemKind, problem_kinds
 from daedal.settings.parameters import REQUIRED, Parameter
 
 
 def list_all() -> None:
     """Show problems, algorithms and their settings with defaults."""
+    with warnings.catch_warnings(record=True) as complaints:
+        warnings.simplefilter("always")
+        kinds, known = problem_kinds(), algorithms()
     console = Console(highlight=False)
-    console.print(_problems())
-    for algorithm in algorithms().values():
+    console.print(_problems(kinds))
+    for algorithm in known.values():
         console.print()
-        console.print(f"[bold]{algorithm.name}[/]  {algorithm.summary}")
+        console.print(f"[bold]{escape(algorithm.name)}[/]  {escape(algorithm.summary)}")
         console.print(f"  {_ending(algorithm.limits)}")
         console.print(_settings(algorithm.parameters()))
+    console.print("\n[bold]FILE.py:NAME[/]  Your own: a model, or what builds an optimizer")
+    for complaint in complaints:
+        say(f"warning: {' '.join(str(complaint.message).split())}")
 
 
-def _problems() -> Table:
+def _problems(kinds: dict[str, ProblemKind]) -> Table:
     table = Table("problem", "what it is", "example", box=None, pad_edge=False, header_style="bold")
-    for kind in problem_kinds().values():
-        table.add_row(f"[bold]{kind.name}[/]", kind.summary, kind.example)
+    for kind in kinds.values():
+        table.add_row(f"[bold]{escape(kind.name)}[/]", escape(kind.summary), escape(kind.example))
     table.add_row("[bold]FILE.py:FUNCTION[/]", "Your own, with --n", "score.py:f --n 40")
     table.add_row("[bold]cmd:PROGRAM[/]", "Any program, with --n", '"cmd:./score" --n 40')
     return table
@@ -33,16 +43,19 @@ def _problems() -> Table:
 
 def _ending(limits: Limits) -> str:
     """Say when a run ends unless told otherwise."""
-    if limits.max_generations is None or limits.patience is None:
-        return "ends with its budget or at its target"
-    return f"ends after {limits.max_generations} generations, or {limits.patience} without progress"
+    most, patience = limits.max_generations, limits.patience
+    if most is None and patience is None:
+        return "ends at its target, or when its budget is used up"
+    if patience is None:
+        return f"ends after {most} generations"
+    return f"ends after {'' if most is None else f'{most} generations, or '}{patience} without progress"
 
 
 def _settings(parameters: dict[str, Parameter]) -> Table:
     table = Table.grid(padding=(0, 2))
     for parameter in parameters.values():
         default = "" if parameter.default is REQUIRED else _shown(parameter.default)
-        table.add_row("", parameter.name, default, f"[dim]{parameter.describe()}[/]")
+        table.add_row("", escape(parameter.name), escape(default), f"[dim]{escape(parameter.describe())}[/]")
     return table
 
 

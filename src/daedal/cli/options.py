@@ -1,10 +1,15 @@
-"""The options that several commands share."""
+"""The options that several commands share, and how their words are read."""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Problem: TypeAlias = Annotated[
     str,
@@ -14,22 +19,22 @@ Algorithm: TypeAlias = Annotated[
     str, typer.Option("--algorithm", "-a", help='See `daedal list`, or "path/to/file.py:NAME" for one of your own.')
 ]
 Popsize: TypeAlias = Annotated[
-    int | None, typer.Option(help="Population size; chosen from n where not given. Short for --set popsize=P.")
+    int | None, typer.Option(help="Population size; chosen from n if not given. Short for --set popsize=P.")
 ]
 Variables: TypeAlias = Annotated[
     int | None, typer.Option("--n", help="Number of variables, for file.py:function and cmd:PROGRAM.")
 ]
 MaxEvaluations: TypeAlias = Annotated[int | None, typer.Option(help="Evaluate no more rows than this in a run.")]
 MaxGenerations: TypeAlias = Annotated[int | None, typer.Option(help="Run no more generations than this.")]
-Patience: TypeAlias = Annotated[int | None, typer.Option(help="Stop after so many generations without progress.")]
-MaxSeconds: TypeAlias = Annotated[float | None, typer.Option(help="Stop after so much time on the clock.")]
+Patience: TypeAlias = Annotated[int | None, typer.Option(help="Stop after this many generations without progress.")]
+MaxSeconds: TypeAlias = Annotated[float | None, typer.Option(help="Stop after this many seconds on the clock.")]
 Target: TypeAlias = Annotated[float | None, typer.Option(help="Stop when this fitness is reached.")]
 Minimize: TypeAlias = Annotated[bool, typer.Option("--minimize", help="Look for the smallest value.")]
 ByRow: TypeAlias = Annotated[bool, typer.Option("--by-row", help="The function takes one row, not a batch.")]
 Shuffle: TypeAlias = Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")]
 Settings: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set what the algorithm lets be set; repeat it."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the algorithm; repeat it for others."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 History: TypeAlias = Annotated[bool, typer.Option("--history", help="With --json: add a record for each generation.")]
@@ -41,5 +46,52 @@ Dask: TypeAlias = Annotated[
     typer.Option(metavar="ADDRESS", help="Evaluate with Dask: tcp://host:8786, or local:4 for four processes here."),
 ]
 Every: TypeAlias = Annotated[
-    str, typer.Option(metavar="TIME|N", help="When to write the checkpoint: 60s, or after so many generations.")
+    str, typer.Option(metavar="TIME|N", help="How often to write the checkpoint: 60s, or a number of generations.")
 ]
+
+
+def _pairs(words: list[str]) -> dict[str, str]:
+    """Read the words of `--set`."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise ValueError(f"expected --set key=value, as in --set corruption=0.05, got {word!r}")
+        key = key.strip().replace("-", "_")
+        if key in found:
+            raise ValueError(f"expected --set {key} once, got it twice")
+        found[key] = value.strip()
+    return found
+
+
+def settings_of(words: list[str] | None, popsize: int | None) -> dict[str, str | int]:
+    """Give what `--set` and `--popsize` set."""
+    found: dict[str, str | int] = {**_pairs(words or [])}
+    if popsize is not None:
+        if "popsize" in found:
+            raise ValueError("expected --popsize or --set popsize=P, got both")
+        found["popsize"] = popsize
+    return found
+
+
+def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:
+    """Read rows of 0/1, one a line, all with a value behind them, or none; lines that begin with # are comments."""
+    import numpy as np  # here, because help has no use for it
+
+    from daedal.types import from_text
+
+    try:
+        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"expected text with lines of 0/1 in {path}, but it is no text: {error}") from error
+    words = [line for line in lines if line and not line[0].startswith("#")]
+    widths = {(len(line), len(line[0])) for line in words}
+    if len(widths) != 1 or next(iter(widths))[0] > 2:
+        raise ValueError(f"expected lines of as many 0/1 each in {path}, all with one value behind them or none")
+    rows = np.array([from_text(line[0]) for line in words])
+    if len(words[0]) == 1:
+        return rows
+    try:
+        return rows, np.array([float(line[1]) for line in words])
+    except ValueError as error:
+        raise ValueError(f"expected a number behind each row in {path}: {error}") from error

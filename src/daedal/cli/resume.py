@@ -36,7 +36,8 @@ def resume(
     """Go on with a run from its checkpoint, as if it had never been broken off."""
     state = load_checkpoint(checkpoint)
     size = state.part("config").whole("n")
-    objective = None if problem is None else read_objective(problem, size, persistent=persistent)
+    with redirect_stdout(sys.stderr):
+        objective = None if problem is None else read_objective(problem, size, persistent=persistent)
     with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:
         config = restored_config(
             state,
@@ -46,4 +47,4 @@ def resume(
         ).evaluated_by(workers=workers, executor=executor)
         result = config.run(state=state, checkpointer=Checkpointer(checkpoint, every), display=live_table)
     name = problem if problem is not None else state.part("config").text("objective")
-    report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint)
+    report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)

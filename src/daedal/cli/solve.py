@@ -15,9 +15,10 @@ import typer
 from rich.console import Console
 
 import daedal
-from daedal.cli import options
+from daedal.cli import INTERRUPTED, options
 from daedal.cli.live_table import LiveTable
-from daedal.cli.words import INTERRUPTED, finite, read_rows, say, settings_of
+from daedal.cli.options import read_rows, settings_of
+from daedal.cli.output import finite, say
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits, StopReason
@@ -28,6 +29,7 @@ from daedal.result import Result
 from daedal.rng import check_seed
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.config import RunConfig
+from daedal.settings.plugins import is_file_spec
 from daedal.types import to_text
 
 
@@ -35,7 +37,7 @@ def solve(
     problem: options.Problem,
     algorithm: options.Algorithm = "dae",
     popsize: options.Popsize = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn where not given.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn if not given.")] = None,
     n: options.Variables = None,
     max_evaluations: options.MaxEvaluations = None,
     max_generations: options.MaxGenerations = None,
@@ -46,7 +48,7 @@ def solve(
     by_row: options.ByRow = False,
     shuffle: options.Shuffle = True,
     initial: Annotated[
-        Path | None, typer.Option(help="Rows to begin with: lines of 0/1, each with its value behind it or not.")
+        Path | None, typer.Option(help="Rows to begin with: lines of 0/1, each followed by its value, or none of them.")
     ] = None,
     workers: options.Workers = None,
     dask: options.Dask = None,
@@ -66,9 +68,10 @@ def solve(
     history: options.History = False,
 ) -> None:
     """Look for the best bits of a problem."""
-    chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
-    objective = read_objective(problem, n, persistent=persistent)
-    with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:  # whatever the objective prints
+    with redirect_stdout(sys.stderr):  # whatever a file prints, or an objective
+        chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
+        objective = read_objective(problem, n, persistent=persistent)
+    with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:
         config = RunConfig(
             objective=objective if dask is None else by_value(objective),
             n=n,
@@ -98,12 +101,12 @@ def solve(
         )
         checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every)
         result = config.run(checkpointer=checkpointer, display=live_table)
-    report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint)
+    report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
 
 
 @contextmanager
 def dask_or_none(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
-    """Connect to Dask, where that is asked for."""
+    """Connect to Dask, if that is asked for."""
     if dask is None:
         yield None
         return
@@ -118,7 +121,9 @@ def live_table(title: str, goal: float | None) -> LiveTable:
     return LiveTable(title, goal=goal)
 
 
-def report_result(problem: str, result: Result, *, as_json: bool, history: bool, checkpoint: Path | None) -> None:
+def report_result(
+    problem: str, result: Result, *, as_json: bool, history: bool, checkpoint: Path | None, algorithm: str | None
+) -> None:
     """Write a result, and end with the exit code that goes with it."""
     if as_json:
         report = _report(problem, result)
@@ -129,8 +134,10 @@ def report_result(problem: str, result: Result, *, as_json: bool, history: bool,
         show(result, Console(stderr=True, highlight=False))
     if result.stop is StopReason.INTERRUPTED:
         if checkpoint is not None:
-            again = "" if spec_parts(problem)[0] == "problem" else f" {shlex.quote(problem)}"
-            say(f"{'next':<8}daedal resume {shlex.quote(str(checkpoint))}{again}")
+            again = [] if spec_parts(problem)[0] == "problem" else [problem]
+            if algorithm is not None and is_file_spec(algorithm):
+                again += ["--algorithm", algorithm]
+            say(f"{'next':<8}daedal resume {shlex.join([str(checkpoint), *again])}")
         sys.exit(INTERRUPTED)
 
 

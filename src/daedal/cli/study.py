@@ -13,9 +13,9 @@ from typing import Annotated, TypeAlias, TypeVar
 import typer
 
 from daedal.cli import options
+from daedal.cli.output import check_output, say, write_pieces
 from daedal.cli.study_output import Form, TestName, plot_problems, show_rows, show_sizes, show_status, test_named
 from daedal.cli.study_run import checked_order, run_and_show
-from daedal.cli.words import check_output, say, write_pieces
 from daedal.study.analysis import analyse
 from daedal.study.example import EXAMPLE
 from daedal.study.export import export as exported

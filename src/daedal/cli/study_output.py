@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from rich.table import Table
 
+from daedal.cli.output import file_name, new_folder, say, write_pieces
 from daedal.cli.study_tables import rich_table, sizes_table
-from daedal.cli.words import file_name, new_folder, say, write_pieces
 from daedal.settings.parameters import unknown
 from daedal.study.analysis import Row, Runs
 from daedal.study.export import export as exported

@@ -8,9 +8,10 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+from daedal.cli import INTERRUPTED
+from daedal.cli.output import say
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, show_rows
-from daedal.cli.words import INTERRUPTED, say
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.signals import ended_properly
 from daedal.study.analysis import analyse

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import os
 import pickle
+from contextlib import suppress
 from typing import Any
 
 from daedal.settings.plugins import load_file, loaded_files
@@ -44,6 +44,6 @@ def unpack(data: bytes) -> Any:
     """Turn what `pack` made into the object again. Only for bytes that this program itself has sent."""
     files, packed = pickle.loads(data)
     for file in files:
-        if os.path.isfile(file):  # another machine may not have it, nor need it
+        with suppress(ValueError):  # it may not be there, nor be needed; what needs it will say so
             load_file(file)
     return pickle.loads(packed)

@@ -59,7 +59,7 @@ class BoundObjective:
         return x.copy() if self.order is None else np.take(x, np.argsort(self.order), axis=-1)
 
     def caller(self, sign: int) -> Caller:
-        """Give who calls it; sign is -1 where smaller values are better."""
+        """Make what calls it; sign is -1 if smaller values are better."""
         return Caller(self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype)
 
     @cached_property
@@ -117,18 +117,31 @@ def bind(
         problem = find_problem(objective)
         problem.evaluate(np.zeros((1, size), dtype=np.uint8))  # loads its kernel before the clock starts
         order = np.argsort(stream(seed, Stream.SHUFFLE).permutation(size)) if shuffle else None
-        return _of_problem(problem, objective, order=order, spec=objective)
+        return _of_problem(problem, order=order, spec=objective)
     if _is_problem(objective):
-        return _of_problem(objective, repr(objective))
+        return _of_problem(objective)
     assert callable(objective)
-    return BoundObjective(name=_name(objective), function=objective, n=size, vectorized=vectorized)
+    return BoundObjective(name=objective_name(objective), function=objective, n=size, vectorized=vectorized)
 
 
-def _of_problem(
-    problem: Problem, name: str, *, order: NDArray[np.intp] | None = None, spec: str | None = None
-) -> BoundObjective:
+def objective_name(objective: AnyObjective) -> str:
+    """Say what to call an objective.
+
+    Examples
+    --------
+    >>> objective_name("hiff:n=64"), objective_name(len)
+    ('hiff:n=64', 'len')
+    """
+    if isinstance(objective, str):
+        return objective
+    if _is_problem(objective):
+        return repr(objective)
+    return str(getattr(objective, "label", None) or getattr(objective, "__name__", type(objective).__name__))
+
+
+def _of_problem(problem: Problem, *, order: NDArray[np.intp] | None = None, spec: str | None = None) -> BoundObjective:
     return BoundObjective(
-        name=name,
+        name=spec or repr(problem),
         function=problem.evaluate,
         n=problem.n,
         dtype=np.uint8,
@@ -136,10 +149,6 @@ def _of_problem(
         order=order,
         spec=spec,
     )
-
-
-def _name(objective: Callable[..., object]) -> str:
-    return str(getattr(objective, "label", None) or getattr(objective, "__name__", type(objective).__name__))
 
 
 def _is_problem(objective: Objective | Problem) -> TypeGuard[Problem]:

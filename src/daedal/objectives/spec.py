@@ -120,7 +120,7 @@ def located(spec: str, folder: Path | None) -> str:
 
 
 def without_folder(spec: str) -> str:
-    """Leave out where a file lies; a command stays as it is.
+    """Leave out the folder of a file; a command stays as it is.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
 
 Info: TypeAlias = Mapping[str, float]
-"""What a generation has to tell the user, by name: epochs, error, edges."""
+"""What a generation reports, by name: epochs, error, edges."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Best:
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What one generation has to tell.
+    """The record of one generation.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Generation:
     cpu_seconds
         CPU time of the run so far.
     info
-        What the optimizer had to tell: training epochs, error, ...
+        What the optimizer reports: training epochs, error, ...
     """
 
     generation: int
@@ -91,23 +91,26 @@ class Optimizer(Protocol):
         """Rows told so far."""
 
     def prepare(self) -> None:
-        """Compile or load what is needed, so that the clock of a run measures the run."""
+        """Compile or load what is needed, so that the clock measures the run alone."""
 
     def ask(self) -> Bits:
-        """Give rows to evaluate, shape (rows, n), any number of them; asked again before `tell`, the same ones."""
+        """Give rows to evaluate, shape (rows, n), any number of them; the same ones until they are told."""
 
     def tell(self, fitness: Fitness) -> Generation | None:
-        """Take the fitness, shape (rows,), of the rows asked for; give a record where that completes a generation."""
+        """Take the fitness, shape (rows,), of the rows asked for; give a record if that completes a generation."""
 
     def state(self) -> State:
-        """Give all that the run needs to go on from here, also while rows are asked for."""
+        """Give all that is needed to go on from here, also while rows wait for their fitness."""
 
     def restore(self, state: State) -> None:
-        """Go on where another optimizer, built alike, stood when it gave its state; refuse what is none."""
+        """Go on where another one, built alike, gave its state; refuse any other.
+
+        Rows that were waiting for their fitness are asked for again before they are told.
+        """
 
 
 class BaseOptimizer(ABC):
-    """Does what every optimizer has to do: counts, the best solution, limits, states; heirs propose and learn.
+    """Keeps counts, the best solution, limits and the state; subclasses propose and learn.
 
     Parameters
     ----------
@@ -118,18 +121,19 @@ class BaseOptimizer(ABC):
     limits
         What ends the run.
     initial
-        Rows to begin with, shape (rows, n), where the heir takes them.
+        Rows to begin with, shape (rows, n), for subclasses that use them.
 
     Attributes
     ----------
     rng
-        Random numbers of the heir's own; their state is kept with the optimizer's.
+        Random numbers for the subclass; they are part of the state.
     generation
         The number of the generation under way, from 0 on.
     """
 
     reproducible: ClassVar[bool] = False
-    """Whether `propose` gives the same rows again from the state before it, so that neither they nor `rng` are kept."""
+    """Whether `propose` gives the same rows again from the state before it, so that neither they nor `rng` are kept:
+    where all random numbers come from the seed and the generation, or from optimizers that this one is made of."""
 
     def __init__(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
@@ -139,7 +143,7 @@ class BaseOptimizer(ABC):
         self.limits = Limits() if limits is None else limits
         if initial is not None:
             check_bits(initial, self.n)
-        self.initial = initial
+        self.initial = initial if initial is not None and len(initial) else None
         self.rng = stream(self.seed, Stream.SEARCH)
         self.stop: StopReason | None = None
         self.best: Best | None = None
@@ -150,7 +154,7 @@ class BaseOptimizer(ABC):
 
     @abstractmethod
     def propose(self) -> Bits:
-        """Give the next rows to evaluate, shape (rows, n); those beyond `rows_left` are cut off."""
+        """Give the next rows, shape (rows, n), which are cut to `rows_left`; of the state, only `rng` may change."""
 
     @abstractmethod
     def learn(self, rows: Bits, fitness: Fitness) -> Info | None:
@@ -159,30 +163,35 @@ class BaseOptimizer(ABC):
         Returns
         -------
         Info or None
-            What there is to tell, maybe nothing, where this completes a generation; None where it does not.
+            What there is to report, maybe nothing, if this completes a generation; None if it does not.
         """
 
-    def prepare(self) -> None:  # noqa: B027  most heirs need nothing
-        """Compile or load what is needed: nothing, unless an heir says otherwise."""
+    def prepare(self) -> None:  # noqa: B027  most need nothing
+        """Compile or load what is needed: nothing, unless a subclass says otherwise."""
 
     def rows_left(self, rows: int) -> int:
-        """Cut a number of rows where the evaluations run out."""
+        """Limit a number of rows to the evaluations that are left."""
         most = self.limits.max_evaluations
         return rows if most is None else min(rows, most - self.evaluations)
 
     def ask(self) -> Bits:
-        """Give the next rows to evaluate, shape (rows, n); asked again before `tell`, the same ones."""
+        """Give the next rows to evaluate, shape (rows, n); the same ones until they are told."""
         if self.stop is not None:
             raise ValueError(f"the run has ended ({self.stop}); make a new optimizer")
         if self._asked is None:
-            rows = self.propose()
-            self._asked = rows[: self.rows_left(len(rows))]
+            before = self.rng.bit_generator.state
+            try:
+                rows = self.propose()
+                self._asked = rows[: self.rows_left(len(rows))]
+            finally:
+                if self._asked is None:  # Ctrl-C, say: the checkpoint that is written then has to give the same rows
+                    self.rng.bit_generator.state = before
         return self._asked.copy()
 
     def tell(self, fitness: Fitness) -> Generation | None:
         """Take the fitness, shape (rows,), of the rows that `ask` gave, in their order."""
         if self._asked is None:
-            raise ValueError("tell() comes after ask(): there are no rows whose fitness is awaited")
+            raise ValueError("tell() comes after ask(): no rows are waiting for their fitness")
         values = _checked(fitness, len(self._asked))
         rows, self._asked = self._asked, None
         self.evaluations += len(rows)
@@ -211,7 +220,7 @@ class BaseOptimizer(ABC):
         return record
 
     def state(self) -> State:
-        """Give what the run needs to go on from here; heirs extend it."""
+        """Give what is needed to go on from here; subclasses extend it."""
         arrays: dict[str, NDArray[Any]] = {"told": np.concatenate([np.empty(0), *self._told])}
         fields: dict[str, Json] = {
             "generation": self.generation,
@@ -219,6 +228,8 @@ class BaseOptimizer(ABC):
             "stop": None if self.stop is None else self.stop.value,
             "best": None,
         }
+        if self.initial is not None:
+            arrays["initial"] = self.initial
         if not self.reproducible:
             fields["rng"] = rng_state(self.rng)
             if self._asked is not None:
@@ -230,13 +241,15 @@ class BaseOptimizer(ABC):
         return State(arrays=arrays, fields=fields)
 
     def restore(self, state: State) -> None:
-        """Go on where another optimizer, built alike, stood when it gave its state; heirs extend it."""
+        """Go on where another optimizer, built alike, stood when it gave its state; subclasses extend it."""
         self.generation, self.evaluations = state.whole("generation"), state.whole("evaluations")
         self.stop = StopReason(state.text("stop")) if state.given("stop") else None
-        self._asked = state.bits("asked", self.n) if "asked" in state.arrays else None
+        self.initial = state.bits("initial", self.n) if "initial" in state.arrays else None
         self._told = [state.floats("told")]
+        self._asked = None
         if not self.reproducible:
             restore_rng(self.rng, state.listed("rng"))
+            self._asked = state.bits("asked", self.n) if "asked" in state.arrays else None
         self.best = None
         if state.given("best"):
             best = state.inner("best")
@@ -255,14 +268,11 @@ class BaseOptimizer(ABC):
             )
 
     def _is_possible(self) -> bool:
+        rows = 1 if self._asked is None else len(self._asked)
+        goes_on = 1 <= rows == self.rows_left(rows) if self.stop is None else self._asked is None
         if self.best is None:
-            return self.evaluations == self.generation == 0 and self.stop is None
-        most = self.limits.max_evaluations
-        return (
-            self.best.generation <= self.generation
-            and 0 < self.best.evaluations <= self.evaluations
-            and (self.stop is not None or most is None or self.evaluations < most)
-        )
+            return goes_on and self.evaluations == self.generation == 0 and self.stop is None
+        return goes_on and self.best.generation <= self.generation and 0 < self.best.evaluations <= self.evaluations
 
     def _update_best(self, rows: Bits, fitness: Fitness) -> None:
         i = int(np.argmax(fitness))

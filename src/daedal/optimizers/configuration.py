@@ -11,16 +11,19 @@ from typing import Any
 
 from daedal.limits import Limits
 from daedal.optimizers.base import Optimizer
-from daedal.settings.parameters import Parameter, Setting, coerce, current, parameters
+from daedal.settings.parameters import REQUIRED, Parameter, Setting, coerce, current, parameters
 from daedal.types import Bits
 
 _BUILD = ("n", "seed", "limits", "initial")
 """What every builder of optimizers is told."""
 
+_CONTRACT = ("n", "stop", "best", "evaluations", "prepare", "ask", "tell", "state", "restore")
+"""What every optimizer has: see `Optimizer`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration(ABC):
-    """What an optimizer is built from: a frozen dataclass, whose fields are what can be set.
+    """What an optimizer is built from: a frozen dataclass, whose fields are the settings.
 
     A field that is itself a dataclass, such as a model, stands for its own fields.
     """
@@ -45,7 +48,7 @@ class Configuration(ABC):
 
     @property
     def kind(self) -> str:
-        """What it is, beside its settings."""
+        """What kind of algorithm this is, apart from its settings."""
         return type(self).__name__
 
     def resolved(self, n: int) -> Configuration:
@@ -83,14 +86,14 @@ class Configuration(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Builder(Configuration):
-    """A function or a class of somebody's own that makes an optimizer from n, seed, limits and initial.
+    """A user's function or class that makes an optimizer from n, seed, limits and initial.
 
     Parameters
     ----------
     function
-        Called with these four by keyword; its other parameters are what can be set.
+        Called with these four by keyword; its other parameters are the settings.
     values
-        Those that are set.
+        Settings that were changed.
 
     Examples
     --------
@@ -105,7 +108,10 @@ class Builder(Configuration):
     values: tuple[tuple[str, Setting], ...] = field(default=())
 
     def __post_init__(self) -> None:
-        known = inspect.signature(self.function).parameters.values()
+        try:
+            known = list(inspect.signature(self.function).parameters.values())
+        except ValueError:  # written in C
+            known = []
         names = {one.name for one in known if one.kind not in (one.VAR_POSITIONAL, one.POSITIONAL_ONLY)}
         if not any(one.kind is one.VAR_KEYWORD for one in known) and not set(_BUILD) <= names:
             missing = ", ".join(name for name in _BUILD if name not in names)
@@ -124,7 +130,7 @@ class Builder(Configuration):
     ) -> Optimizer:
         """Call the function; refuse what is no optimizer."""
         made = self.function(n=n, seed=seed, limits=limits, initial=initial, **dict(self.values))
-        missing = [name for name in ("ask", "tell", "state", "restore", "prepare") if not hasattr(made, name)]
+        missing = [name for name in _CONTRACT if not hasattr(made, name)]
         if missing:
             raise TypeError(
                 f"expected {self.kind} to give an optimizer, got {type(made).__name__} without {', '.join(missing)}"
@@ -132,7 +138,7 @@ class Builder(Configuration):
         return made
 
     def parameters(self) -> dict[str, Parameter]:
-        """List the function's other parameters that have defaults."""
+        """List the function's other parameters, with the values in force as defaults."""
         values = dict(self.values)
         return {
             name: dataclasses.replace(one, default=values.get(name, one.default))
@@ -142,7 +148,7 @@ class Builder(Configuration):
 
     def settings(self) -> dict[str, Setting]:
         """Give the values in force, by name."""
-        return {name: one.default for name, one in self.parameters().items()}
+        return {name: one.default for name, one in self.parameters().items() if one.default is not REQUIRED}
 
     def with_settings(self, values: Mapping[str, Setting]) -> Builder:
         """Give the builder with some values changed."""
@@ -162,7 +168,7 @@ class Algorithm:
     limits
         What ends a run where the user says nothing about it.
     source
-        "path/to/file.py:NAME" where it comes from a file of the user's, with the file's digest in `digest`.
+        "path/to/file.py:NAME" if it comes from a user's file, whose digest is in `digest`.
 
     Examples
     --------
@@ -180,7 +186,7 @@ class Algorithm:
 
     @property
     def kind(self) -> str:
-        """What it is, beside its settings: also by the content of the file that it comes from."""
+        """What kind of algorithm this is, apart from its settings; what is in the file that it comes from counts."""
         return self.configuration.kind if self.digest is None else f"{self.configuration.kind} {self.digest}"
 
     def parameters(self) -> dict[str, Parameter]:

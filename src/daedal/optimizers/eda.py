@@ -79,7 +79,7 @@ class EDA(BaseOptimizer):
     >>> while optimizer.stop is None:
     ...     record = optimizer.tell(optimizer.ask().sum(axis=1))
     >>> optimizer.best.fitness, record.generation
-    (20.0, 7)
+    (20.0, 12)
     """
 
     reproducible: ClassVar[bool] = True  # a generation's streams depend on the seed and its number alone
@@ -130,13 +130,14 @@ class EDA(BaseOptimizer):
         """Merge rows into the population and choose the parents; every batch is a generation."""
         self._fitted_before = self._fitted
         self._merge((rows ^ self._mask, fitness))
+        self.initial = None  # they are in the population now
         improved = self.best is not None and self.best.evaluations == self.evaluations
         if self._select() and not improved:
             self.stop = StopReason.CONVERGED
         return {} if self._fitted is None else self._fitted.info
 
     def state(self) -> State:
-        """Give what the run needs to go on from the generation told last, also while rows are asked for."""
+        """Give what is needed to go on from the generation told last, also while rows wait for their fitness."""
         arrays: dict[str, NDArray[Any]] = {
             "population": self._population[0],
             "population_fitness": self._population[1],
@@ -144,8 +145,6 @@ class EDA(BaseOptimizer):
             "parents_fitness": self._parents[1],
             **{f"model/{name}": array for name, array in self.model.memory(self._fitted_before).items()},
         }
-        if self.generation == 0 and self.initial is not None:
-            arrays["initial"] = self.initial
         return super().state().extend(arrays=arrays, fields={})
 
     def restore(self, state: State) -> None:
@@ -161,12 +160,11 @@ class EDA(BaseOptimizer):
         True
         """
         super().restore(state)
-        arrays = state.arrays
-        self.initial = state.bits("initial", self.n) if "initial" in arrays else None
         self._check_initial()
         self._population = state.bits("population", self.n), state.numbers("population_fitness", like="population")
         self._parents = state.bits("parents", self.n), state.numbers("parents_fitness", like="parents")
-        kept = {name.removeprefix("model/"): array for name, array in arrays.items() if name.startswith("model/")}
+        start = "model/"
+        kept = {name.removeprefix(start): array for name, array in state.arrays.items() if name.startswith(start)}
         self._fitted = self._fitted_before = self.model.remembered(kept, self.n)
         rows, parents = len(self._population[0]), len(self._parents[0])
         if self.generation == 0:
@@ -214,7 +212,7 @@ class EDA(BaseOptimizer):
         self._population = REPLACEMENTS[self.replacement](self._population, self._parents, told, rng)
 
     def _select(self) -> bool:
-        """Choose the parents (Algorithm 1, line 3), best first; whether they are all the same solution."""
+        """Choose the parents (Algorithm 1, line 3), best first; tell whether they are all the same solution."""
         population, fitness = self._population
         chosen = SELECTIONS[self.selection](fitness, stream(self.seed, Stream.SELECT, self.generation))
         if len(chosen) == 0:  # a population of one, where the evaluations ran out
@@ -257,8 +255,9 @@ class EDAConfiguration(Configuration):
 
     @property
     def kind(self) -> str:
-        """The model's name."""
-        return type(self.model).__name__
+        """The model's name; that of a model which is not daedal's own cannot be taken for one that is."""
+        model = type(self.model)
+        return model.__name__ if model.__module__.startswith("daedal.models.") else f"own {model.__name__}"
 
     def resolved(self, n: int) -> EDAConfiguration:
         """Choose the population size where it is not given."""

@@ -1,4 +1,4 @@
-"""Algorithms by name: daedal's own, those of installed packages, and those in files of the user's."""
+"""Algorithms by name: daedal's own, those of installed packages, and those in a user's files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from daedal.optimizers.configuration import Algorithm, Builder, Configuration
 from daedal.optimizers.eda import EDAConfiguration
 from daedal.optimizers.presets import PRESETS
 from daedal.settings.parameters import unknown
-from daedal.settings.plugins import entry_point, entry_point_names, file_digest, is_file_spec, load
+from daedal.settings.plugins import (
+    entry_point,
+    entry_point_names,
+    file_digest,
+    first_line,
+    is_file_spec,
+    load,
+    register_entry_points,
+)
 
 ENTRY_POINTS = "daedal.algorithms"
 """The group of entry points under which installed packages register algorithms."""
@@ -30,10 +38,8 @@ def register_algorithm(algorithm: Algorithm) -> None:
 
 
 def algorithms() -> dict[str, Algorithm]:
-    """Give all algorithms by name, those of installed packages included."""
-    for name in entry_point_names(ENTRY_POINTS):
-        if name not in _registered:
-            _from_entry_point(name)
+    """Give all algorithms by name, those of installed packages included; one that is broken is a warning."""
+    register_entry_points(ENTRY_POINTS, _is_known)
     return dict(_registered)
 
 
@@ -64,7 +70,7 @@ def find_algorithm(given: AnyAlgorithm) -> Algorithm:
         return Algorithm(name=given.kind, configuration=given)
     if callable(given):
         builder = Builder(function=cast("Callable[..., Optimizer]", given))
-        return Algorithm(name=builder.kind, summary=_first_line(given), configuration=builder)
+        return Algorithm(name=builder.kind, summary=first_line(given), configuration=builder)
     raise TypeError(
         "expected an algorithm: a name such as 'dae', a configuration, a model, or a function that builds an "
         f"optimizer, got algorithm={given!r}"
@@ -72,15 +78,15 @@ def find_algorithm(given: AnyAlgorithm) -> Algorithm:
 
 
 def restored_algorithm(name: str, kind: str) -> Algorithm:
-    """Give the algorithm that a file names: never by a path, which would run code; by its model where it has no name.
+    """Give the algorithm that a checkpoint names: never by a path, since that would run code; or else by its model.
 
     Examples
     --------
     >>> restored_algorithm("UMDA", "UMDA").configuration.model
     UMDA()
     """
-    if name in _registered or name in entry_point_names(ENTRY_POINTS):
-        return _named(name)
+    if _is_known(name):
+        return _registered[name]
     for preset in PRESETS:
         if preset.kind == kind:
             return dataclasses.replace(preset, name=name, summary="")
@@ -93,25 +99,23 @@ def _named(name: str) -> Algorithm:
         return dataclasses.replace(
             found, name=name.rpartition(":")[2], source=name, digest=file_digest(name.rpartition(":")[0])
         )
-    if name not in _registered and name in entry_point_names(ENTRY_POINTS):
-        _from_entry_point(name)
-    if name not in _registered:
+    if not _is_known(name):
         raise ValueError(unknown("algorithm", name, {*_registered, *entry_point_names(ENTRY_POINTS)}))
     return _registered[name]
 
 
-def _from_entry_point(name: str) -> None:
-    register_algorithm(dataclasses.replace(find_algorithm(entry_point(ENTRY_POINTS, name)), name=name))
+def _is_known(name: str) -> bool:
+    """Whether there is such an algorithm; one of an installed package is loaded now."""
+    if name not in _registered and name in entry_point_names(ENTRY_POINTS):
+        register_algorithm(dataclasses.replace(entry_point(ENTRY_POINTS, name, find_algorithm), name=name))
+    return name in _registered
 
 
 def _of_model(model: Model) -> Algorithm:
-    like = [preset for preset in PRESETS if preset.kind == type(model).__name__] or [PRESETS[0]]
+    kind = EDAConfiguration(model=model).kind
+    like = [preset for preset in PRESETS if preset.kind == kind] or [PRESETS[0]]
     rules = like[0].configuration
     assert isinstance(rules, EDAConfiguration)
     return dataclasses.replace(
         like[0], name=type(model).__name__, summary="", configuration=dataclasses.replace(rules, model=model)
     )
-
-
-def _first_line(thing: object) -> str:
-    return (inspect.getdoc(thing) or "").partition("\n")[0]

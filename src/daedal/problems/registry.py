@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from daedal.problems import HIFF, NK, OneMax, Problem, Trap, read_nk
 from daedal.settings.parameters import REQUIRED, Parameter, Setting, coerce, parameters, unknown
-from daedal.settings.plugins import entry_point, entry_point_names
+from daedal.settings.plugins import entry_point, entry_point_names, first_line, register_entry_points
 
 ENTRY_POINTS = "daedal.problems"
 """The group of entry points under which installed packages register problems."""
@@ -40,21 +39,27 @@ def register_problem(kind: ProblemKind) -> None:
 
 
 def problem_kinds() -> dict[str, ProblemKind]:
-    """Give all problems by name, those of installed packages included."""
-    for name in entry_point_names(ENTRY_POINTS):
-        _is_known(name)
+    """Give all problems by name, those of installed packages included; one that is broken is a warning."""
+    register_entry_points(ENTRY_POINTS, _is_known)
     return dict(_PROBLEMS)
 
 
 def _is_known(name: str) -> bool:
     """Whether there is such a problem; one of an installed package is loaded now."""
     if name not in _PROBLEMS and name in entry_point_names(ENTRY_POINTS):
-        found = entry_point(ENTRY_POINTS, name)
-        if not isinstance(found, ProblemKind):
-            summary = (inspect.getdoc(found) or "").partition("\n")[0]
-            found = ProblemKind(name=name, summary=summary, example=f"{name}:...", make=found)
-        register_problem(replace(found, name=name))
+        register_problem(entry_point(ENTRY_POINTS, name, partial(_kind, name)))
     return name in _PROBLEMS
+
+
+def _kind(name: str, found: object) -> ProblemKind:
+    """Read what a package has registered: a kind of problem, or what makes one."""
+    if isinstance(found, ProblemKind):
+        return replace(found, name=name)
+    if not callable(found):
+        raise TypeError(f"expected a ProblemKind, or a function that makes a problem, got {found!r}")
+    needed = [f"{one.name}=..." for one in parameters(found).values() if one.default is REQUIRED]
+    example = f"{name}:{','.join(needed)}" if needed else name
+    return ProblemKind(name=name, summary=first_line(found), example=example, make=found)
 
 
 def find_problem(spec: str) -> Problem:

@@ -27,14 +27,14 @@ class Checkpointer:
     Parameters
     ----------
     path
-        The file; the one before it is kept beside, with ".previous" behind its name.
+        The file; the one before it is kept beside it, with ".previous" added to its name.
     every
-        "60s" (also m and h): when so much time has passed, also in the middle of a generation where evaluations come
-        back one by one; 5: after so many generations.
+        "60s" (also m and h): after this much time, also in the middle of a generation if evaluations come back one by
+        one; 5: after this many generations.
     clock
-        What tells the time, in seconds.
+        Tells the time, in seconds.
     write
-        What writes a file: see `write_checkpoint_file`.
+        Writes a file: see `write_checkpoint_file`.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Checkpointer:
 
 
 def _interval(every: str | int) -> tuple[float | None, int | None]:
-    """Read when to write: after so many seconds, or so many generations."""
+    """Read when to write: every so many seconds, or every so many generations."""
     text = str(every).strip()
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", text)
     if match and float(match[1]) > 0:

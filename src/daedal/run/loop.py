@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -18,14 +19,14 @@ from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
 from daedal.optimizers.base import Best, Generation, Optimizer
 from daedal.run.checkpoint import Checkpointer, history_state, restored_history
-from daedal.types import Bits, State, StateError, to_text
+from daedal.types import Bits, State, StateError, check_bits, to_text
 
 Callback: TypeAlias = Callable[[Generation], object]
 """Called after each generation; returns True to stop the run."""
 
 
 class Display(Protocol):
-    """Who shows a run as it goes."""
+    """Shows a run as it goes."""
 
     def update(self, record: Generation) -> None:
         """Show one more generation."""
@@ -49,19 +50,19 @@ class Run:
     Parameters
     ----------
     optimizer, evaluator
-        Who asks, and who answers.
+        What asks, and what answers.
     sign
         1 where larger is better, -1 where smaller is: records have the objective's own sign.
     limits
-        Of which the time is watched here; the optimizer sees to the others.
+        Only the time is watched here; the optimizer sees to the others.
     config
-        What a checkpoint has to say beside, so that the run can be made again.
+        What else a checkpoint has to hold, so that the run can be made again.
     to_objective
         Puts a row into the order of the objective's own variables.
     checkpointer
-        Who writes checkpoints.
+        Writes checkpoints.
     callback
-        Who is told of every generation.
+        Called after every generation.
     """
 
     def __init__(
@@ -158,10 +159,7 @@ class Run:
                     self._report(record, display)
                 if self._is_time_up():
                     self.stop = self.stop or self.optimizer.stop or StopReason.SECONDS
-                if self.checkpointer is not None and self.checkpointer.is_due(
-                    None if record is None else record.generation
-                ):
-                    self._keep()
+                self._keep_if_due(None if record is None else record.generation)
             self.stop = self.stop or self.optimizer.stop
         except OutOfTime:
             self.stop = StopReason.SECONDS
@@ -180,7 +178,7 @@ class Run:
     def _batch(self) -> Generation | None:
         """Ask, evaluate, tell; give the record of a generation that is complete, in the objective's own sign."""
         optimizer = self.optimizer
-        fitness = self.evaluator.evaluate(optimizer.ask())
+        fitness = self.evaluator.evaluate(self._rows())
         with self._interrupts.hold():  # so that a checkpoint never finds the one done without the others
             before = optimizer.best
             self.evaluator.commit()
@@ -194,9 +192,29 @@ class Run:
                 best=self.sign * record.best,
                 mean=self.sign * record.mean,
                 cpu_seconds=self.cpu_seconds,
+                info={name: self._number(name, value) for name, value in record.info.items()},
             )
             self.history.append(record)
         return record
+
+    def _rows(self) -> Bits:
+        """Ask for rows; whoever wrote the optimizer learns here what is wrong with them."""
+        rows = self.optimizer.ask()
+        try:
+            check_bits(rows, self.evaluator.n)
+            if len(rows) == 0 or rows.max() > 1:
+                raise ValueError(f"expected rows of 0 and 1, got {f'a {rows.max()}' if len(rows) else 'none'}")
+        except ValueError as error:
+            raise ValueError(f"{type(self.optimizer).__name__}.ask(): {error}") from None
+        return rows
+
+    def _number(self, name: str, value: object) -> float:
+        """Give a number of a record as a checkpoint gives it back."""
+        if isinstance(value, Integral | np.bool_):
+            return int(value)
+        if isinstance(value, Real):
+            return float(value)
+        raise TypeError(f"expected {type(self.optimizer).__name__} to tell numbers by name, got {name}={value!r}")
 
     def _report(self, record: Generation, display: Display | None) -> None:
         if display is not None:

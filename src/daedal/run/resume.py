@@ -1,4 +1,4 @@
-"""The description of a run again, from what its checkpoint says of it: numbers and names, and no code."""
+"""Makes the description of a run again from its checkpoint, which holds numbers and names, and no code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
-from daedal.objectives.bound import AnyObjective
+from daedal.objectives.bound import AnyObjective, objective_name
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.registry import AnyAlgorithm, find_algorithm, restored_algorithm
 from daedal.problems.registry import canonical_problem, problem_file
@@ -17,7 +17,7 @@ from daedal.storage.checkpoint_file import CheckpointError
 from daedal.types import State, StateError
 
 _MOST_WORKERS = 256
-"""More than this a checkpoint cannot ask for: the number comes from a file."""
+"""The most that a checkpoint can ask for: the number comes from a file."""
 
 
 def restored_config(
@@ -32,7 +32,7 @@ def restored_config(
     path
         Where it is, for messages.
     objective, algorithm
-        Given again where they are not daedal's own.
+        The same ones again, if they are not daedal's own.
     """
     try:
         kept = state.part("config")
@@ -51,7 +51,7 @@ def restored_config(
     except StateError as error:
         raise CheckpointError(f"{path}: {error}") from error
     if _essence(spec) != _essence(config.objective if isinstance(config.objective, str) else None):
-        raise ValueError(f"expected the objective of the run, {name!r}, got {config.objective!r}")
+        raise ValueError(f"expected the objective of the run, {name!r}, got {objective_name(config.objective)!r}")
     return config
 
 
@@ -84,13 +84,15 @@ def _algorithm(kept: State, given: AnyAlgorithm | None) -> Algorithm:
         if isinstance(value, list | dict) or not str(value).isprintable():
             raise StateError(f"expected the setting {key!r} to be one value, got {value!r}")
     chosen = find_algorithm(given) if given is not None else restored_algorithm(name, kind)
+    if chosen.kind != kind and chosen.digest is not None and kind.startswith(f"{chosen.configuration.kind} "):
+        raise ValueError(f"{chosen.source} has changed since the run began; put back what was in it, or run anew")
     if chosen.kind != kind:
         raise ValueError(
             f"expected the algorithm of the run, {name!r} ({kind}), got {chosen.name!r} ({chosen.kind}); give it as "
             "algorithm=... (--algorithm)"
         )
-    now = chosen.settings()
-    changed = {key: value for key, value in settings.items() if key not in now or plain(now[key]) != value}
+    now = {key: repr(plain(value)) for key, value in chosen.settings().items()}
+    changed = {key: value for key, value in settings.items() if now.get(key) != repr(value)}  # True is not 1
     try:
         return chosen.with_settings(changed)  # type: ignore[arg-type]
     except OverflowError as error:  # a whole number of more than 300 digits

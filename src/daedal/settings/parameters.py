@@ -1,4 +1,4 @@
-"""Settings by name: what a class can be told, and how text becomes a value."""
+"""Settings by name: the parameters of classes and functions, and how text becomes a value."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ Setting: TypeAlias = bool | int | float | str | None
 REQUIRED = inspect.Parameter.empty
 """Default of a parameter that has none."""
 
+_ANYTHING = int | float | bool | str | None
+"""The type of a parameter that says nothing of it; text is then read as the first of these that it can be."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -37,35 +40,26 @@ class Parameter:
         >>> Parameter("hidden", int | None, None).describe()
         'a whole number or none'
         """
+        if self.hint == _ANYTHING:
+            return "anything"
         return " or ".join(_describe(hint) for hint in _alternatives(self.hint))
 
 
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
-    """List what a class or function can be told, in its order; without annotation, a number's type is its default's."""
-    function = target.__init__ if inspect.isclass(target) else target
-    hints = _hints(function)
+    """List the parameters of a class or function, in their order.
+
+    Examples
+    --------
+    >>> def make(n: int, share=0.5): ...
+    >>> [parameter.describe() for parameter in parameters(make).values()]
+    ['a whole number', 'a number']
+    """
+    hints = _hints(target.__init__ if inspect.isclass(target) else target)
     return {
-        name: Parameter(name, hints.get(name, _type_of(parameter.default)), parameter.default)
+        name: Parameter(name, hints.get(name, _hint_from(parameter.default)), parameter.default)
         for name, parameter in inspect.signature(target).parameters.items()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        if parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     }
-
-
-def _hints(function: Any) -> dict[str, Any]:
-    """Give the annotations as types, but for those with names that are not there: imported for type checkers alone."""
-    try:
-        return get_type_hints(function)
-    except NameError:
-        found: dict[str, Any] = {}
-        for name, annotation in function.__annotations__.items():
-            with suppress(NameError):
-                alone = types.SimpleNamespace(__annotations__={name: annotation})
-                found |= get_type_hints(alone, function.__globals__)
-        return found
-
-
-def _type_of(default: object) -> type:
-    return type(default) if isinstance(default, bool | int | float) else str
 
 
 def plain(value: Any) -> Setting:
@@ -142,6 +136,25 @@ def _coerce(owner: str, parameter: Parameter, value: Setting) -> Setting:
         if not isinstance(value, str)
         else f"expected {parameter.name} of {owner} to be {parameter.describe()}, got {parameter.name}={value}"
     )
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    """Give the annotations as types, but for those with names that only type checkers see."""
+    unknown_names = (NameError, AttributeError, TypeError)
+    try:
+        return get_type_hints(function)
+    except unknown_names:
+        found: dict[str, Any] = {}
+        for name, annotation in getattr(function, "__annotations__", {}).items():
+            with suppress(*unknown_names):
+                alone = types.SimpleNamespace(__annotations__={name: annotation})
+                found |= get_type_hints(alone, function.__globals__)
+        return found
+
+
+def _hint_from(default: Any) -> Any:
+    """Take the type of what is not annotated from its default."""
+    return _ANYTHING if default is REQUIRED or default is None else type(default)
 
 
 def _alternatives(hint: Any) -> list[Any]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import sys
+import warnings
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _modules: dict[str, str] = {}
 """Files that were loaded, by the names of their modules: other processes have to load them, too."""
@@ -34,7 +39,7 @@ def load(spec: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
-        raise ValueError(f"expected {name!r} in {path}, but it is not there") from None
+        raise ValueError(f"there is no {name!r} in {path}") from None
 
 
 def load_file(path: str) -> ModuleType:
@@ -85,19 +90,40 @@ def file_digest(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def first_line(thing: object) -> str:
+    """Give the first line of a docstring: what a list says of something that a user brought along."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
 @cache
 def entry_point_names(group: str) -> tuple[str, ...]:
     """Give the names that installed packages have registered in a group."""
     return tuple(sorted({one.name for one in entry_points(group=group)}))
 
 
-def entry_point(group: str, name: str) -> Any:
-    """Load what an installed package has registered under a name."""
+def entry_point(group: str, name: str, read: Callable[[Any], T]) -> T:
+    """Load what an installed package has registered under a name, and read it as what it should be.
+
+    Raises
+    ------
+    ValueError
+        The package cannot be loaded, or has registered something else; says which package it is.
+    """
     found = next(one for one in entry_points(group=group) if one.name == name)
     try:
-        return found.load()
-    except Exception as error:
+        return read(found.load())
+    except (Exception, SystemExit) as error:
+        package = found.dist.name if found.dist else found.module
         raise ValueError(
-            f"{name!r} of the package {found.dist.name if found.dist else '?'} cannot be loaded: "
-            f"{type(error).__name__}: {error}; reinstall or remove the package"
+            f"{name!r} of the package {package} cannot be used: {type(error).__name__}: {error}; mend or remove the "
+            "package"
         ) from error
+
+
+def register_entry_points(group: str, register: Callable[[str], object]) -> None:
+    """Register all names of a group; one that cannot be used is a warning, so that the others can."""
+    for name in entry_point_names(group):
+        try:
+            register(name)
+        except ValueError as error:
+            warnings.warn(str(error), stacklevel=3)

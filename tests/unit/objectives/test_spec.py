@@ -73,7 +73,7 @@ def test_paths_are_seen_from_a_folder(spec: str, expected: str) -> None:
 
 
 def test_a_problem_that_is_not_known_lies_nowhere() -> None:
-    with pytest.raises(ValueError, match=r"unknown problem 'tarp', did you mean 'trap'\?"):
+    with pytest.raises(ValueError, match=r"'tarp'.*'trap'"):
         located("tarp:k=5", Path("/work"))
 
 
@@ -170,19 +170,14 @@ def test_a_file_that_is_loaded_again_does_not_lengthen_the_path(score: Path) -> 
 @pytest.mark.parametrize(
     ("text", "spec", "n", "says"),
     [
-        (SCORE, "score.py", 3, r"expected the function to maximise behind the file, as in .*score.py:f"),
-        (
-            SCORE,
-            "score.py:f",
-            None,
-            r"--n, the number of variables, for a function in a Python file, got .*alone",
-        ),
-        (SCORE, "score.py:h", 3, r"expected a function 'h' in .*score.py, but it is not there"),
-        (SCORE, "score.py:number", 3, r"expected a function 'number' in .*score.py, but it is not a function"),
-        (SCORE, "gone.py:f", 3, r"expected a Python file at .*gone.py, found none"),
-        ("def f(:", "score.py:f", 3, r"score.py could not be run: SyntaxError: "),
-        ("import no_such_module_at_all", "score.py:f", 3, r"could not be run: ModuleNotFoundError: No module named"),
-        ("raise SystemExit(3)", "score.py:f", 3, r"score.py could not be run: SystemExit: 3"),
+        (SCORE, "score.py", 3, r"score\.py:f"),
+        (SCORE, "score.py:f", None, r"--n.*score\.py:f"),
+        (SCORE, "score.py:h", 3, r"'h' in .*score\.py"),
+        (SCORE, "score.py:number", 3, r"'number' in .*score\.py.* not a function"),
+        (SCORE, "gone.py:f", 3, r"gone\.py"),
+        ("def f(:", "score.py:f", 3, r"score\.py .*SyntaxError"),
+        ("import no_such_module_at_all", "score.py:f", 3, "ModuleNotFoundError: .*no_such_module_at_all"),
+        ("raise SystemExit(3)", "score.py:f", 3, r"score\.py .*SystemExit: 3"),
     ],
 )
 def test_what_is_no_function(tmp_path: Path, text: str, spec: str, n: int | None, says: str) -> None:
@@ -228,10 +223,10 @@ def test_programs() -> None:
     program = read_objective("cmd:cat -", 3, persistent=True)
     assert isinstance(program, daedal.Program)
     assert (program.command, program.persistent, program.label) == ("cat -", True, "cmd:cat -")
-    with pytest.raises(ValueError, match="expected --n, the number of variables, for a program, got 'cmd:cat' alone"):
+    with pytest.raises(ValueError, match=r"--n.*'cmd:cat'"):
         read_objective("cmd:cat", None)
     for spec in ("trap:k=4,n=20", "score.py:f"):
-        with pytest.raises(ValueError, match="expected --persistent with a program"):
+        with pytest.raises(ValueError, match="--persistent"):
             read_objective(spec, 20, persistent=True)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -41,42 +40,6 @@ def test_winners_of_all_permutations_and_all_ties(rows: int) -> None:
             assert winners(fitness, order) == slow_winners(fitness, order)
 
 
-def test_of_two_equals_the_second_wins() -> None:
-    assert winners((1.0, 1.0), (0, 1)) == [1]
-    assert winners((1.0, 1.0), (1, 0)) == [0]
-    assert winners((-np.inf, -np.inf, 3.0, -np.inf), (3, 2, 1, 0)) == [2, 0]
-
-
-@pytest.mark.parametrize(
-    "fitness",
-    [(1.0, 2.0), (1.0, 1.0), (1.0, 2.0, 3.0), (1.0, 2.0, 2.0, 3.0), (5.0, 5.0, 5.0, 5.0), (0.0, 1.0, 1.0, 1.0, 2.0)],
-)
-def test_the_law_of_winning_is_exact(fitness: tuple[float, ...]) -> None:
-    rows = len(fitness)
-    orders = list(itertools.permutations(range(rows)))
-    wins = Counter(i for order in orders for i in winners(fitness, order))
-    for i, own in enumerate(fitness):
-        others = fitness[:i] + fitness[i + 1 :]
-        beaten = sum(Fraction(1) if own > other else Fraction(own == other, 2) for other in others)
-        competes = Fraction(rows - rows % 2, rows)  # of an odd number one is left out, each as likely as any other
-        assert Fraction(wins[i], len(orders)) == competes * beaten / (rows - 1)
-
-
-@pytest.mark.parametrize("rows", [2, 3, 10, 11, 501])
-def test_every_row_competes_once(rows: int) -> None:
-    class Remembering(np.random.Generator):
-        def permutation(self, x: int) -> np.ndarray:  # type: ignore[override]
-            self.drawn = super().permutation(x)
-            return self.drawn
-
-    rng = Remembering(np.random.PCG64(rows))
-    chosen = tournament(np.arange(rows, dtype=float), rng)
-    pairs = rng.drawn[: rows - rows % 2].reshape(-1, 2)
-    assert sorted(rng.drawn.tolist()) == list(range(rows))
-    assert chosen.tolist() == pairs.max(axis=1).tolist()
-    assert len(set(chosen.tolist())) == rows // 2
-
-
 def test_the_permutation_is_uniform() -> None:
     rng = np.random.default_rng(5)
     draws = 2000
@@ -84,11 +47,6 @@ def test_the_permutation_is_uniform() -> None:
     # Two different rows in order: 12 outcomes of the same probability; 31.3 is the 0.1 % point of chi-square for 11.
     assert len(counts) == 12
     assert sum((count - draws / 12) ** 2 / (draws / 12) for count in counts.values()) < 31.3
-
-
-def test_one_row_has_nobody_to_compete_with() -> None:
-    assert tournament(np.array([1.0]), np.random.default_rng(0)).shape == (0,)
-    assert truncation(np.array([1.0]), np.random.default_rng(0)).shape == (0,)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])

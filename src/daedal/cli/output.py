@@ -1,4 +1,4 @@
-"""What several commands read and write alike."""
+"""What several commands write alike: lines for eyes, files, folders."""
 
 from __future__ import annotations
 
@@ -10,38 +10,9 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 
-from daedal.cli import INTERRUPTED as INTERRUPTED
-from daedal.types import from_text
-
 _LONGEST_NAME = 60  # of a file: a letter may take four of its 255 bytes
-
-
-def pairs(words: list[str]) -> dict[str, str]:
-    """Read the words of `--set`."""
-    found: dict[str, str] = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not (key and equals and value):
-            raise ValueError(f"expected --set key=value, as in --set corruption=0.05, got {word!r}")
-        key = key.strip().replace("-", "_")
-        if key in found:
-            raise ValueError(f"expected --set {key} once, got it twice")
-        found[key] = value.strip()
-    return found
-
-
-def settings_of(words: list[str] | None, popsize: int | None) -> dict[str, str | int]:
-    """Give what `--set` and `--popsize` set."""
-    found: dict[str, str | int] = {**pairs(words or [])}
-    if popsize is not None:
-        if "popsize" in found:
-            raise ValueError("expected --popsize or --set popsize=P, got both")
-        found["popsize"] = popsize
-    return found
 
 
 def finite(value: float | None) -> float | None:
@@ -107,22 +78,3 @@ def file_name(name: str) -> str:
     """
     plain = re.sub(r"[^\w.]+|_+", "-", name.replace("=", "")).strip("-.")
     return plain[:_LONGEST_NAME] or "figure"
-
-
-def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:
-    """Read rows of 0/1, one a line, all with a value behind them, or none; lines that begin with # are comments."""
-    try:
-        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
-    except UnicodeDecodeError as error:
-        raise ValueError(f"expected text with lines of 0/1 in {path}, but it is no text: {error}") from error
-    words = [line for line in lines if line and not line[0].startswith("#")]
-    widths = {(len(line), len(line[0])) for line in words}
-    if len(widths) != 1 or next(iter(widths))[0] > 2:
-        raise ValueError(f"expected lines of as many 0/1 each in {path}, all with one value behind them or none")
-    rows = np.array([from_text(line[0]) for line in words])
-    if len(words[0]) == 1:
-        return rows
-    try:
-        return rows, np.array([float(line[1]) for line in words])
-    except ValueError as error:
-        raise ValueError(f"expected a number behind each row in {path}: {error}") from error
