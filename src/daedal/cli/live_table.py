@@ -79,12 +79,13 @@ class LiveTable:
 
     @staticmethod
     def table(rows: Sequence[dict[str, str]]) -> Table:
-        """Lay out rows of cells, with the columns of the last."""
+        """Lay out rows of cells, with the columns of all of them; the seconds come last."""
         table = Table(box=None, pad_edge=False, header_style="dim")
-        for name in rows[-1]:
+        names = sorted(dict.fromkeys(name for row in rows for name in row), key=lambda name: name == "seconds")
+        for name in names:
             table.add_column(name, justify="right")
         for row in rows:
-            table.add_row(*(row.get(name, "") for name in rows[-1]))
+            table.add_row(*(row.get(name, "") for name in names))
         return table
 
     @staticmethod

@@ -35,11 +35,6 @@ class Checkpointer:
         Tells the time, in seconds.
     write
         Writes a file: see `write_checkpoint_file`.
-
-    Examples
-    --------
-    >>> Checkpointer("run.ckpt", "2m").seconds, Checkpointer("run.ckpt", 5).generations
-    (120.0, 5)
     """
 
     def __init__(
