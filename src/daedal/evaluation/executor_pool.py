@@ -14,7 +14,6 @@ from concurrent.futures import (
     wait,
 )
 from functools import lru_cache
-from types import TracebackType
 from typing import Any
 
 from daedal.evaluation.failures import describe_error
@@ -27,25 +26,8 @@ _DEATHS = ("KilledWorker", "BrokenProcessPool", "BrokenExecutor")
 class ExecutorPool:
     """The slots of an executor, to be used as `ProcessPool` is.
 
-    The executor itself stays its owner's: closing the pool takes back what waits, and no more.
-
-    Parameters
-    ----------
-    executor
-        Where the work is done.
-    function
-        What is done with what is sent.
-    slots
-        How many things to have under way; None: as many as the executor has workers, or this machine cores.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     pool = ExecutorPool(executor, abs)
-    ...     pool.start("a", -3)
-    ...     [message.value for message in pool.wait()]
-    [3]
+    The executor itself stays its owner's: closing the pool takes back what waits, and no more. `slots` is how many
+    things to have under way; None: as many as the executor has workers, or this machine cores.
     """
 
     def __init__(self, executor: Executor, function: Callable[[Any], Any], *, slots: int | None = None) -> None:
@@ -65,9 +47,7 @@ class ExecutorPool:
     def __enter__(self) -> ExecutorPool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
