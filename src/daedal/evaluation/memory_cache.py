@@ -128,7 +128,7 @@ class MemoryCache:
         keys, hashes = np.empty((len(x), self._words), np.uint64), np.empty(len(x), np.uint64)
         values, indices = np.empty(len(x)), np.empty((3, len(x)), np.intp)
         new, moved = kernels.rowtable.look_up(
-            _plain(x), *self._young.arrays, *self._old.arrays, keys, hashes, values, indices
+            _plain(x), self._young.arrays, self._old.arrays, keys, hashes, values, indices
         )
         if moved:
             moving = indices[2, :moved]
@@ -188,7 +188,7 @@ class MemoryCache:
         while True:
             young = self._young
             young.count, shared, start = kernels.rowtable.insert(
-                *young.arrays, young.count, *self._old.arrays, keys, hashes, values, start
+                young.arrays, young.count, self._old.arrays, keys, hashes, values, start
             )
             self._shared += shared
             if start == len(hashes):

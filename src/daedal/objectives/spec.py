@@ -96,18 +96,12 @@ def located(spec: str, folder: Path | None) -> str:
 
 
 def without_folder(spec: str) -> str:
-    """Leave out the folder of a file; a command stays as it is."""
+    """Leave out the folder of a file: "nk:some/file.nk" becomes "nk:file.nk"; a command stays as it is."""
     if spec.startswith("cmd:"):
         return spec
-    path, _, function = spec.rpartition(":")
-    if path.endswith(".py"):
-        return f"{_last(path)}:{function}"
-    kind, colon, rest = spec.partition(":")
-    return f"{kind}{colon}{_last(rest)}"  # no parameter has a slash
-
-
-def _last(path: str) -> str:
-    return re.split(r"[/\\]", path)[-1]
+    names_function = spec.rpartition(":")[0].endswith(".py")
+    kind, colon, rest = ("", "", spec) if names_function else spec.partition(":")
+    return kind + colon + re.split(r"[/\\]", rest)[-1]  # neither a parameter nor a function has a slash
 
 
 def identity(spec: str) -> str:
