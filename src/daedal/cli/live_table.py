@@ -17,19 +17,7 @@ _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
 
 
 class LiveTable:
-    """The last generations as a table that moves; plain lines now and then where there is no terminal.
-
-    Parameters
-    ----------
-    title
-        What is run.
-    goal
-        The fitness to reach, where there is one.
-    console
-        Where to write; None: standard error.
-    clock
-        Seconds that pass.
-    """
+    """The last generations as a table that moves; plain lines now and then where there is no terminal."""
 
     def __init__(
         self,
