@@ -24,8 +24,8 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 class Checkpointer:
     """Says when a checkpoint is due, and writes it; the file before it is kept as ".previous".
 
-    `every` is "60s" (also m and h): when that much time has passed, also in the middle of a generation; or 5: after that
-    many generations.
+    `every` is "60s" (also m and h): when that much time has passed, also in the middle of a generation; or 5: after
+    that many generations.
     """
 
     def __init__(
