@@ -17,10 +17,7 @@ def store_locked(path: Path) -> Iterator[None]:
     """
     path = path.resolve()  # whatever name it goes by
     beside = path.with_name(path.name + ".lock")
-    taken = (
-        f"expected to run a study with {path} alone, but another process is doing so; wait for its end, or name "
-        "another store"
-    )
+    taken = f"another process is running a study with {path}; wait for its end, or name another store"
     lock = FileLock(beside)
     try:
         lock.acquire(timeout=0)
@@ -28,8 +25,7 @@ def store_locked(path: Path) -> Iterator[None]:
         raise ValueError(taken) from error
     except PermissionError as error:
         raise PermissionError(
-            f"expected to write a store of study results in '{path}', but the file or its folder is read-only; "
-            "make both writable or name another file"
+            f"the folder of '{path}' is read-only, so no study can be run there; make it writable or name another file"
         ) from error
     if not beside.exists():  # whoever held it has just removed it
         lock.release()
