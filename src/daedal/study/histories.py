@@ -11,13 +11,7 @@ from daedal.optimizers.base import Generation
 
 
 def packed_history(history: Sequence[Generation]) -> bytes:
-    """Give the records by column, compressed; text inside, so that any program can read it.
-
-    Examples
-    --------
-    >>> unpacked_history(packed_history([Generation(generation=0, evaluations=20, best=3.0, mean=-math.inf)]))
-    {'evaluations': [20], 'best': [3.0], 'mean': [nan], 'cpu_seconds': [0.0]}
-    """
+    """Give the records by column, compressed; text inside, so that any program can read it."""
     columns: dict[str, list[float | None]] = {
         name: [_finite(getattr(record, name)) for record in history]
         for name in ("evaluations", "best", "mean", "cpu_seconds")

@@ -17,7 +17,7 @@ def store_locked(path: Path) -> Iterator[None]:
     """
     path = path.resolve()  # whatever name it goes by
     beside = path.with_name(path.name + ".lock")
-    taken = f"another process is running a study with {path}; wait for its end, or name another store"
+    taken = f"expected to run with {path} alone, but another study does; wait for its end, or name another store"
     lock = FileLock(beside)
     try:
         lock.acquire(timeout=0)
@@ -25,7 +25,7 @@ def store_locked(path: Path) -> Iterator[None]:
         raise ValueError(taken) from error
     except PermissionError as error:
         raise PermissionError(
-            f"the folder of '{path}' is read-only, so no study can be run there; make it writable or name another file"
+            f"expected to write '{path}', but the file or its folder is read-only; make both writable or name another"
         ) from error
     if not beside.exists():  # whoever held it has just removed it
         lock.release()

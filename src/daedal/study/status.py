@@ -16,16 +16,9 @@ _SUMMED = ("done", "failed", "killed", "solved", "left")
 
 @dataclass(frozen=True, kw_only=True)
 class CellStatus:
-    """How far one problem, algorithm and population size is.
+    """How far one problem, algorithm and population size is, in runs.
 
-    Attributes
-    ----------
-    done, failed, killed
-        Runs that ended well, by an error, and because somebody killed them.
-    solved
-        Runs that solved the problem; None where nobody can tell.
-    left
-        Runs that are certain to be needed, those that were killed included.
+    Solved is None where nobody can tell. Left are those that are certain to be needed, the killed ones included.
     """
 
     problem: str

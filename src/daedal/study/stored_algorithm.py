@@ -21,19 +21,11 @@ from daedal.types import Bits
 
 @dataclass(frozen=True, kw_only=True)
 class StoredConfiguration(Configuration):
-    """What a store says of an algorithm that this process does not know: it can be shown, and not run.
-
-    Parameters
-    ----------
-    name, stored_kind
-        What it was called, and what it was.
-    stored_settings
-        Its settings, as JSON, which does not change.
-    """
+    """What a store says of an algorithm that this process does not know: it can be shown, and not run."""
 
     name: str
     stored_kind: str
-    stored_settings: str
+    stored_settings: str  # as JSON, which does not change
 
     @property
     def kind(self) -> str:
@@ -79,23 +71,9 @@ def described(one: StudyAlgorithm) -> dict[str, object]:
 
 
 def stored_algorithm(spec: str, settings: Mapping[str, Any], kind: str | None, limits: Mapping[str, Any]) -> Algorithm:
-    """Give the algorithm that a store names; no file is loaded, whatever the store says.
+    """Give the algorithm that a store names, or its "file.py:NAME"; no file is loaded, whatever the store says.
 
-    Parameters
-    ----------
-    spec
-        Its name, or "file.py:NAME".
-    settings
-        Those that were changed, or, where the store says what kind of algorithm it is, all of them.
-    kind, limits
-        What it is, and what ends its runs; None for one of daedal's own.
-
-    Examples
-    --------
-    >>> stored_algorithm("pbil", {"learning_rate": 0.1}, None, {}).settings()["learning_rate"]
-    0.1
-    >>> stored_algorithm("mine.py:Climber", {"flips": 1.0}, "Climber 7d3f", {}).settings()
-    {'flips': 1.0}
+    One of daedal's own has no kind, and of its settings those that were changed.
     """
     if kind is None:
         try:
@@ -114,12 +92,7 @@ def stored_algorithm(spec: str, settings: Mapping[str, Any], kind: str | None, l
 def recall_algorithms(given: dict[str, Any], cells: Callable[[], Iterable[tuple[str, str]]]) -> None:
     """Add to the study of an older store what its cells know of algorithms that this process does not.
 
-    Parameters
-    ----------
-    given
-        The study, as it is stored; it is changed.
-    cells
-        Gives the algorithm's own name and the content of each cell.
+    The study is changed in place; cells are given as the algorithm's own name and their content.
     """
     unknown = [table for table in given["algorithms"] if not _is_known(table)]
     found = [(name, json.loads(content)) for name, content in cells()] if unknown else []
