@@ -44,20 +44,10 @@ def table1(
     nk_dir: Path | None = None,
     quick: bool = False,
 ) -> Study:
-    """Give the study of Table 1, or of a part of it.
+    """Give the study of Table 1, or of a part of it: quick are its small rows, without RBM-EDA.
 
-    Parameters
-    ----------
-    problems, algorithms
-        Names as in the table ("nk:n=30,k=4,i=1", "DAE-EDA"); a kind of problem ("nk") stands for all of it.
-    runs
-        Runs of each cell; 20, or 10 of the quick table.
-    max_popsize
-        The largest population size to try.
-    nk_dir
-        Folder with the paper's landscapes, such as nk_30_4.1, which then stand for themselves.
-    quick
-        The small rows of the table, without RBM-EDA.
+    Problems and algorithms are called as in the table ("nk:n=30,k=4,i=1", "DAE-EDA"); a kind of problem ("nk") stands
+    for all of it. The paper's landscapes, such as nk_30_4.1, stand for themselves where they are in `nk_dir`.
 
     Examples
     --------
@@ -69,13 +59,12 @@ def table1(
     text = resources.files("daedal.study").joinpath("table1.toml").read_text(encoding="utf-8")
     study = Study.from_dict(tomllib.loads(text))
     largest = max_popsize if max_popsize is not None else QUICK_POPSIZE if quick else None
-    chosen = _algorithms(study, algorithms or (QUICK_ALGORITHMS if quick else ()))
+    rows = _problems(study, problems or (QUICK_PROBLEMS if quick else ()))
+    rivals = _algorithms(study, algorithms or (QUICK_ALGORITHMS if quick else ()))
     return dataclasses.replace(
         study,
-        problems=tuple(
-            _from_folder(problem, nk_dir) for problem in _problems(study, problems or (QUICK_PROBLEMS if quick else ()))
-        ),
-        algorithms=tuple(_up_to(algorithm, largest) for algorithm in chosen),
+        problems=tuple(_from_folder(problem, nk_dir) for problem in rows),
+        algorithms=tuple(_up_to(algorithm, largest) for algorithm in rivals),
         runs=runs if runs is not None else QUICK_RUNS if quick else study.runs,
     )
 
@@ -114,10 +103,8 @@ def _up_to(algorithm: StudyAlgorithm, largest: int | None) -> StudyAlgorithm:
         return algorithm
     popsizes = tuple(size for size in algorithm.popsizes if size is None or size <= largest)
     if not popsizes:
-        raise ValueError(
-            f"expected a largest popsize of at least {algorithm.popsizes[0]}, the smallest of {algorithm.name}, "
-            f"got {largest}"
-        )
+        least = f"{algorithm.popsizes[0]}, the smallest of {algorithm.name}"
+        raise ValueError(f"expected a largest popsize of at least {least}, got {largest}")
     return dataclasses.replace(algorithm, popsizes=popsizes)
 
 

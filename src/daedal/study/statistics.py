@@ -34,7 +34,7 @@ def pairwise(
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether an algorithm is significantly better than all its rivals, and the largest p-value against them, if any."""
+    """Whether an algorithm is significantly better than all its rivals, and the largest p-value against them."""
 
     star: bool = False
     p: float | None = None
