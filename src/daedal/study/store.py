@@ -15,8 +15,7 @@ from typing import Any
 from daedal.result import Result
 from daedal.storage.sqlite import errors_explained, open_database, transaction
 from daedal.study.environment import environment
-from daedal.study.histories import packed_history, unpacked_history
-from daedal.study.run import COLUMNS, DONE, Run
+from daedal.study.run import COLUMNS, DONE, Run, packed_history, unpacked_history
 from daedal.study.schema import APPLICATION, MIGRATIONS, SCHEMA, TAKE_OVER, TAKE_RUNS, VERSION
 from daedal.study.spec import Cell, Study
 from daedal.study.stored_algorithm import recall_algorithms
