@@ -51,19 +51,21 @@ def draw(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.0, 4.0), layout="constrained")
         figure.suptitle(_plain(problem_title(problem)[0]), fontsize=12, fontweight="bold")
         left, right = figure.subplots(1, 2, sharey=True)
-        goal = _goal(study, runs, problem)
         lines: dict[Line2D, str] = {}
         for axes, measure in ((left, "evaluations"), (right, "seconds")):
             drawn = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
             lines = {line: one.name for line, one in zip(drawn, found, strict=True) if found[one]}
-            _draw_goal(axes, goal, problem)
+            _draw_goal(axes, study, runs, problem)
             _scale(axes)
         left.set_title(_plain(problem_title(problem)[1]), loc="left", fontsize=8, color=_GREY)
         left.set_xlabel("Average evaluations until the best")
         right.set_xlabel("Average CPU seconds until the best")
         left.set_ylabel("Average best fitness" + (" (smaller is better)" if problem.minimize else ""))
-        partial = any(not effort.complete for sizes in found.values() for effort in sizes)
-        _draw_legend(figure, lines, partial=partial)
+        if any(not effort.complete for sizes in found.values() for effort in sizes):
+            line2d = importlib.import_module("matplotlib.lines").Line2D
+            hollow = line2d([], [], linestyle="none", marker="o", color=_GREY, markerfacecolor="white")
+            lines[hollow] = "not all runs made"
+        _draw_legend(figure, lines)
     return figure
 
 
@@ -110,20 +112,14 @@ def _point(effort: Effort, measure: str) -> tuple[float, float] | None:
     return value.mean, effort.best.mean
 
 
-def _goal(study: Study, runs: Runs, problem: StudyProblem) -> tuple[str, float] | None:
-    """Give what there is to reach, and its name."""
+def _draw_goal(axes: Axes, study: Study, runs: Runs, problem: StudyProblem) -> None:
+    """Draw what there is to reach, if it is known."""
     cells = (study.cell(problem, algorithm, size) for algorithm in study.algorithms for size in algorithm.popsizes)
     known = (run.optimum for cell in cells for run in runs.get(cell.key, {}).values())
     optimum = next((optimum for optimum in known if optimum is not None), None)
-    if optimum is not None:
-        return "optimum", optimum
-    return None if problem.target is None else ("target", problem.target)
-
-
-def _draw_goal(axes: Axes, goal: tuple[str, float] | None, problem: StudyProblem) -> None:
-    if goal is None or not math.isfinite(goal[1]):
+    name, value = ("target", problem.target) if optimum is None else ("optimum", optimum)
+    if value is None or not math.isfinite(value):
         return
-    name, value = goal
     axes.axhline(value, linestyle=(0, (5, 3)), linewidth=0.9, color=_GREY, zorder=1, label="_optimum")
     # No point is beyond the optimum: on that side of the line there is room.
     axes.annotate(
@@ -163,23 +159,14 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
-def _draw_legend(figure: Figure, lines: Mapping[Line2D, str], *, partial: bool) -> None:
-    handles, labels = list(lines), list(lines.values())
-    if partial:
-        line2d = importlib.import_module("matplotlib.lines").Line2D
-        handles.append(line2d([], [], linestyle="none", marker="o", color=_GREY, markerfacecolor="white"))
-        labels.append("not all runs made")
-    if not labels:
+def _draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
+    if not lines:
         return
+    numbers = [str(number) for number in range(len(lines))]
     legend = figure.legend(
-        handles,
-        [str(number) for number in range(len(labels))],
-        loc="outside lower center",
-        ncols=min(len(labels), 5),
-        frameon=False,
-        handlelength=3.6,
+        list(lines), numbers, loc="outside lower center", ncols=min(len(lines), 5), frameon=False, handlelength=3.6
     )
-    for text, label in zip(legend.get_texts(), labels, strict=True):
+    for text, label in zip(legend.get_texts(), lines.values(), strict=True):
         text.set_text(_plain(label))  # afterwards, because a legend leaves out what begins with an underscore
 
 

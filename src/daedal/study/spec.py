@@ -114,9 +114,7 @@ class Study:
                 "problems", given, partial(parsing.read_problem, folder=folder, stored=stored)
             ),
             algorithms=parsing.read_several(
-                "algorithms",
-                given,
-                partial(parsing.read_algorithm, popsizes=popsizes, folder=folder, stored=stored),
+                "algorithms", given, partial(parsing.read_algorithm, popsizes=popsizes, folder=folder, stored=stored)
             ),
             runs=given.get("runs", 20),
             seed=parsing.read_seed(given.get("seed", 0)),

@@ -36,11 +36,7 @@ _LINES_OF_A_PAGE = 60
 
 
 def latex(
-    rows: Sequence[Row],
-    *,
-    published: PublishedTable | None = None,
-    test: Test = "signed-rank",
-    correct: bool = False,
+    rows: Sequence[Row], *, published: PublishedTable | None = None, test: Test = "signed-rank", correct: bool = False
 ) -> str:
     r"""Write the table as LaTeX to be \input: one table*, or several where it is longer than a page.
 
