@@ -35,7 +35,7 @@ class Effort:
     """What the runs of one cell came to: how many were made, solved their problem, and were ended by an error.
 
     Complete: all runs of the study are made. Evaluations and CPU seconds count until the best solution, batches over
-    whole runs. A measure is None where no run has it.
+    whole runs. A measure is None where no run has it. Judged: one can tell whether a run solved the problem.
     """
 
     popsize: int | None
@@ -47,6 +47,7 @@ class Effort:
     evaluations: Measure | None
     seconds: Measure | None
     batches: Measure | None = None
+    judged: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +103,19 @@ def analyse(
                 effort = _effort(size, sizes[size], study.seeds, *(one.get(algorithm.name) for one in found[level]))
                 confirmed = _effort(size, again[size], fresh) if confirm else None
                 entries[level] = Entry(choice=choice, effort=effort, confirmed=confirmed)
-            rows.append(_row(problem, algorithm, entries, sizes, again, study.seeds))
+            tried = [_effort(size, of_size, study.seeds) for size, of_size in sizes.items() if of_size]
+            again_failed = sum(run.status != DONE for of_size in again.values() for run in of_size.values())
+            is_open = Unsettled.OPEN in chosen[algorithm].values()
+            rows.append(
+                Row(
+                    problem=problem,
+                    algorithm=algorithm,
+                    entries=entries,
+                    judged=all(effort.judged for effort in tried),
+                    failed=sum(effort.failed for effort in tried) + again_failed,
+                    under_way=tried[-1] if is_open and tried else None,
+                )
+            )
     return rows
 
 
@@ -135,26 +148,6 @@ def _solved(sizes: _Sizes) -> Outcomes:
     return {popsize: {seed: run.success for seed, run in made.items()} for popsize, made in sizes.items()}
 
 
-def _row(
-    problem: StudyProblem,
-    algorithm: StudyAlgorithm,
-    entries: Mapping[int, Entry],
-    sizes: _Sizes,
-    again: _Sizes,
-    seeds: Sequence[int],
-) -> Row:
-    tried = [popsize for popsize, made in sizes.items() if made]
-    is_open = any(entry.choice is Unsettled.OPEN for entry in entries.values())
-    return Row(
-        problem=problem,
-        algorithm=algorithm,
-        entries=entries,
-        judged=not any(run.success is None for made in sizes.values() for run in made.values()),
-        failed=sum(run.status != DONE for made in (*sizes.values(), *again.values()) for run in made.values()),
-        under_way=_effort(tried[-1], sizes[tried[-1]], seeds) if is_open and tried else None,
-    )
-
-
 def _effort(
     popsize: int | None,
     runs: Mapping[int, Run],
@@ -173,6 +166,7 @@ def _effort(
         evaluations=_measure([run.evaluations for run in done], evaluations),
         seconds=_measure([run.seconds for run in done], seconds),
         batches=_measure([run.batches for run in done]),
+        judged=all(run.success is not None for run in runs.values()),
     )
 
 

@@ -47,13 +47,13 @@ class Schedule:
         self._pairs = study.pairs()
         self._queued: set[tuple[str, int]] = set()
         self._heap: list[tuple[int, int, int, Cell]] = []
-        mine = {cell.key for cell in study.cells()}
-        seeds = {*study.seeds, *study.fresh_seeds(order.confirm or 0)}
-        self.progress.found = sum(len(seeds & usable.get(key, {}).keys()) for key in mine)
         self._sharing: dict[str, list[int]] = {}  # two names may stand for one thing
         for index, (problem, algorithm) in enumerate(self._pairs):
             for popsize in algorithm.popsizes:
                 self._sharing.setdefault(study.cell(problem, algorithm, popsize).key, []).append(index)
+        known, fresh = study.seeds, study.fresh_seeds(order.confirm or 0)
+        found = (seed for key in self._sharing for seed in usable.get(key, {}))
+        self.progress.found = sum(seed in known or seed in fresh for seed in found)
         for index in range(len(self._pairs)):
             self._plan(index)
 
@@ -85,8 +85,7 @@ class Schedule:
     def _plan(self, index: int) -> None:
         """Queue the runs of a problem and an algorithm that are certain to be needed."""
         problem, algorithm = self._pairs[index]
-        order = self.order
-        confirm, full_grid = order.confirm or 0, bool(order.full_grid)
+        confirm, full_grid = self.order.confirm or 0, bool(self.order.full_grid)
         for popsize, seed in needed(self.study, self.progress.runs, problem, algorithm, confirm, full_grid):
             cell = self.study.cell(problem, algorithm, popsize)
             if (cell.key, seed) not in self._queued:

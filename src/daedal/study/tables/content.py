@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from daedal.objectives.spec import without_folder
-from daedal.study.analysis import Effort, Measure, Row, Runs, efforts, outcomes
+from daedal.study.analysis import Effort, Measure, Row, Runs, efforts
 from daedal.study.plan import Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.run import Run
@@ -166,10 +166,8 @@ def size_lines(study: Study, runs: Runs) -> tuple[list[str], dict[StudyProblem, 
     columns = [name for name in _SIZE_COLUMNS if optional.get(name, True)]
     lines: dict[StudyProblem, list[tuple[str, list[list[Cell]]]]] = {}
     for problem, algorithm, of_pair in found:
-        known = outcomes(study, runs, problem, algorithm)
-        cells = [_size_cells(one, known=None not in known[one.popsize].values()) for one in of_pair]
-        if cells:
-            chosen = [[of_size[name] for name in columns] for of_size in cells]
+        if of_pair:
+            chosen = [[of_size[name] for name in columns] for of_size in map(_size_cells, of_pair)]
             lines.setdefault(problem, []).append((one_line(algorithm.name), chosen))
     return columns, lines
 
@@ -179,10 +177,10 @@ def _batches_differ(run: Run) -> bool:
     return None not in (run.batches, run.generations) and run.batches != (run.generations or 0) + 1
 
 
-def _size_cells(effort: Effort, *, known: bool) -> dict[str, Cell]:
+def _size_cells(effort: Effort) -> dict[str, Cell]:
     cells = (
         Cell(text=_size(effort)),
-        Cell(text=f"{effort.solved if known else '?'}/{effort.runs}"),
+        Cell(text=f"{effort.solved if effort.judged else '?'}/{effort.runs}"),
         Cell(text=f"{effort.failed:,}" if effort.failed else "", style="yellow"),
         _best(effort.best),
         _measured(effort.evaluations, _whole),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from daedal.objectives.spec import without_folder
-from daedal.study.analysis import Effort, Row, Runs, efforts, outcomes
+from daedal.study.analysis import Effort, Row, Runs, efforts
 from daedal.study.plan import LEVELS, Settled, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
@@ -48,18 +48,14 @@ ROW_COLUMNS: dict[str, type] = {
 
 def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
     """Give each population size that has runs, for other programs; `batches` are those of whole runs."""
-    flat = []
-    for problem, algorithm in study.pairs():
-        known = outcomes(study, runs, problem, algorithm)
-        for effort in efforts(study, runs, problem, algorithm):
-            judged = None not in known[effort.popsize].values()
-            flat.append(
-                _names(problem, algorithm)
-                | {name: getattr(effort, name) for name in ("popsize", *_COUNTS)}
-                | ({} if judged else {"solved": None})
-                | _measures("", ("best", "evaluations", "seconds", "batches"), _MEASURED, effort)
-            )
-    return flat
+    return [
+        _names(*pair)
+        | {name: getattr(effort, name) for name in ("popsize", *_COUNTS)}
+        | ({} if effort.judged else {"solved": None})
+        | _measures("", ("best", "evaluations", "seconds", "batches"), _MEASURED, effort)
+        for pair in study.pairs()
+        for effort in efforts(study, runs, *pair)
+    ]
 
 
 def flat_rows(rows: Sequence[Row], *, published: PublishedTable | None = None) -> list[dict[str, object]]:
