@@ -30,11 +30,6 @@ def stream(seed: int, purpose: Stream, generation: int = 0) -> np.random.Generat
 
     Nothing has to be remembered between generations: seed and generation say where a run stands, in any process.
     SFC64 is the fastest bit generator that NumPy has; noise for the autoencoder is most of what a run draws.
-
-    Examples
-    --------
-    >>> bool(stream(7, Stream.FIT, 3).random() == stream(7, Stream.FIT, 3).random())
-    True
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(int(purpose), generation))
     return np.random.Generator(np.random.SFC64(sequence))
@@ -60,15 +55,7 @@ def check_seed(seed: int | None) -> int:
 
 
 def rng_state(rng: np.random.Generator) -> list[Json]:
-    """Give where a stream stands, as whole numbers; `restore_rng` takes them.
-
-    Examples
-    --------
-    >>> one, other = stream(7, Stream.SEARCH), stream(8, Stream.SEARCH)
-    >>> restore_rng(other, rng_state(one))
-    >>> bool(one.random() == other.random())
-    True
-    """
+    """Give where a stream stands, as whole numbers; `restore_rng` takes them."""
     state = rng.bit_generator.state
     return [*map(int, state["state"]["state"]), int(state["has_uint32"]), int(state["uinteger"])]
 

@@ -31,13 +31,7 @@ def check_bits(x: Bits, n: int) -> None:
 
 
 def as_numbers(values: object, *, source: str = "as fitness") -> Fitness:
-    """Turn what a caller gave, numbers of any kind, into an array of float64; refuse everything else.
-
-    Examples
-    --------
-    >>> as_numbers([1, True, 2.5])
-    array([1. , 1. , 2.5])
-    """
+    """Turn what a caller gave, numbers of any kind, into an array of float64; refuse everything else."""
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of different lengths
@@ -60,25 +54,12 @@ def _shown(values: object) -> str:
 
 
 def to_text(row: Bits) -> str:
-    """Write one row, shape (n,), as a string of 0 and 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> to_text(np.array([1, 0, 1], dtype=np.uint8))
-    '101'
-    """
+    """Write one row, shape (n,), as a string of 0 and 1."""
     return "".join("1" if bit else "0" for bit in row)
 
 
 def from_text(text: str) -> Bits:
-    """Read a string of 0 and 1 as one row, shape (n,).
-
-    Examples
-    --------
-    >>> from_text("101")
-    array([1, 0, 1], dtype=uint8)
-    """
+    """Read a string of 0 and 1 as one row, shape (n,)."""
     if set(text) - {"0", "1"}:
         raise ValueError(f"expected a string of 0 and 1, got {text!r}")
     return np.frombuffer(text.encode("ascii"), dtype=np.uint8) - np.uint8(ord("0"))

@@ -12,13 +12,13 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from process_helpers import wait_until
 from study_helpers import Inline, stored, timeless
 
 from daedal.study.progress import Order
@@ -60,21 +60,17 @@ def members(session: int) -> list[int]:
     return found
 
 
-def wait_for(what: Callable[[], object]) -> None:
-    """Wait for something that has to come; a minute is far away."""
-    deadline = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.01)
-
-
 SLOW = """
 import os, pathlib, time
 
+calls = 0
+
 def ones(x):
-    if "PAUSE" in os.environ:
+    global calls
+    calls += 1
+    if calls == int(os.environ.get("HOLD", 0)):  # in the middle of a run, for ever
         (pathlib.Path(__file__).parent / f"pid-{os.getpid()}").touch()
-        time.sleep(float(os.environ["PAUSE"]))
+        time.sleep(1000)
     return x.sum(axis=1)
 """
 SLOW_STUDY = """
@@ -92,7 +88,7 @@ class Chain:
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self.folder, self.store = folder, folder / "results.db"
         self.words = ("study", "run", folder / "study.toml", "--store", self.store, "--workers", "2")
-        self.environment = environment | {"PAUSE": "0.02"}
+        self.environment = environment | {"HOLD": "25"}
         self.process: subprocess.Popen[str] | None = None
 
     def start(self, until: Callable[[], object]) -> subprocess.Popen[str]:
@@ -103,17 +99,17 @@ class Chain:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         process = subprocess.Popen(command, env=self.environment, start_new_session=True, **pipes)
         self.process = process
-        wait_for(lambda: until() or process.poll() is not None)
+        wait_until(lambda: until() or process.poll() is not None)
         assert process.poll() is None, process.communicate()
         return process
 
     def middle(self) -> subprocess.Popen[str]:
         """Go on until some more runs have ended and both workers are in the middle of one."""
         before = len(stored(self.store))
-        return self.start(lambda: len(stored(self.store)) >= before + 3 and len(self.workers()) == 2)
+        return self.start(lambda: len(stored(self.store)) > before and len(self.workers()) == 2)
 
     def workers(self) -> list[int]:
-        """Find the processes that call the objective."""
+        """Find the processes that are in the middle of a run."""
         return [int(file.name.removeprefix("pid-")) for file in self.folder.glob("pid-*")]
 
     def end(self, how: signal.Signals) -> tuple[str, str]:
@@ -123,7 +119,7 @@ class Chain:
         assert self.process.pid in members(self.process.pid)
         # Ctrl-C as a terminal does it: to the workers, too.
         (os.killpg if how is signal.SIGINT else os.kill)(self.process.pid, how)
-        wait_for(lambda: not members(self.process.pid))
+        wait_until(lambda: not members(self.process.pid))
         assert before.items() <= sound(self.store).items()
         return self.process.communicate()
 
@@ -146,24 +142,21 @@ def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(chain: C
     with Store(calm) as store:
         run_study(Study.from_file(chain.folder / "study.toml"), store, Order(), pool=Inline())
 
-    lock = chain.store.with_name("results.db.lock")
-    for moment in (lock.exists, chain.workers):  # before anything has begun, when the first worker has begun, ...
-        chain.start(moment)
-        chain.end(signal.SIGKILL)
+    chain.start(chain.store.with_name("results.db.lock").exists)  # before anything has begun
+    chain.end(signal.SIGKILL)
+    chain.middle()
+    chain.end(signal.SIGKILL)
 
     process = chain.middle()
     assert len(members(process.pid)) == 1 + 2 + 1  # the command, the workers, and one that keeps Python's books
     victim = chain.workers()[0]
     os.kill(victim, signal.SIGKILL)
-    rows = len(stored(chain.store))
-    wait_for(lambda: len(stored(chain.store)) > rows and victim not in members(process.pid))  # the others go on
+    wait_until(lambda: len(chain.workers()) == 3)  # another one goes on
+    assert victim not in members(process.pid)
     assert process.poll() is None
     refused(here(*chain.words), "another process is doing so")  # while it runs, nobody else does, but all may look
     assert json.loads(here("study", "status", "--store", chain.store, "--json").stdout)["left"] > 0
     assert "…" in here("study", "table", "--store", chain.store).stdout
-    chain.end(signal.SIGKILL)
-
-    process = chain.middle()
     out, err = chain.end(signal.SIGINT)
     assert process.returncode == 130
     assert "Traceback" not in err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live
@@ -18,19 +17,7 @@ _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
 
 
 class LiveTable:
-    """The last generations as a table that moves; plain lines now and then where there is no terminal.
-
-    Parameters
-    ----------
-    title
-        What is run.
-    goal
-        The fitness to reach, where there is one.
-    console
-        Where to write; None: standard error.
-    clock
-        Seconds that pass.
-    """
+    """The last generations as a table that moves; plain lines now and then where there is no terminal."""
 
     def __init__(
         self,
@@ -52,9 +39,7 @@ class LiveTable:
     def __enter__(self) -> LiveTable:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
 
     def update(self, record: Generation) -> None:
@@ -82,12 +67,13 @@ class LiveTable:
 
     @staticmethod
     def table(rows: Sequence[dict[str, str]]) -> Table:
-        """Lay out rows of cells, with the columns of the last."""
+        """Lay out rows of cells, with the columns of all of them; the seconds come last."""
         table = Table(box=None, pad_edge=False, header_style="dim")
-        for name in rows[-1]:
+        names = sorted(dict.fromkeys(name for row in rows for name in row), key=lambda name: name == "seconds")
+        for name in names:
             table.add_column(name, justify="right")
         for row in rows:
-            table.add_row(*(row.get(name, "") for name in rows[-1]))
+            table.add_row(*(row.get(name, "") for name in names))
         return table
 
     @staticmethod

@@ -69,12 +69,6 @@ def new_folder(folder: Path) -> None:
 
 
 def file_name(name: str) -> str:
-    """Give a name that every file system takes, without an ending.
-
-    Examples
-    --------
-    >>> file_name("trap:k=5,n=75")
-    'trap-k5-n75'
-    """
+    """Give a name that every file system takes, without an ending."""
     plain = re.sub(r"[^\w.]+|_+", "-", name.replace("=", "")).strip("-.")
     return plain[:_LONGEST_NAME] or "figure"

@@ -45,17 +45,6 @@ def rich_table(
         How the stars were found, for the legend.
     legend
         Whether to explain the signs below the table.
-
-    Examples
-    --------
-    >>> from daedal.study.analysis import analyse
-    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
-    >>> Console(width=60).print(rich_table(analyse(study, {}), legend=False))
-    Algorithm   level  popsize  evaluations  CPU s
-    ──────────────────────────────────────────────
-    onemax:n=20
-    umda       ≥ 50 %        …            …      …
-               ≥ 90 %        …            …      …
     """
     published = of_rows(rows, published)
     ways = (True, False) if published else (False,)
@@ -64,18 +53,7 @@ def rich_table(
 
 
 def sizes_table(study: Study, runs: Runs) -> ConsoleRenderable:
-    """Lay out each population size for a terminal: solved and failed runs, mean best, evaluations, CPU seconds.
-
-    Examples
-    --------
-    >>> from daedal.study.run import Run
-    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50], "runs": 1})
-    >>> run = Run(seed=0, status="done", success=True, best=20.0, evaluations=150, seconds=0.01)
-    >>> Console(width=80).print(sizes_table(study, {study.cells()[0].key: {0: run}}))
-    Problem      Algorithm  popsize  solved  mean best  evaluations  CPU s
-    ───────────────────────────────────────────────────────────────────────────
-    onemax:n=20  umda            50     1/1     20 ± 0      150 ± 0  0.01 ± 0.0
-    """
+    """Lay out each population size for a terminal: solved and failed runs, mean best, evaluations, CPU seconds."""
     names, sizes = size_lines(study, runs)
     columns = [Column(name) for name in ("Algorithm", *names)]
     groups = [Group(problem_title(problem), with_names(lines)) for problem, lines in sizes.items()]

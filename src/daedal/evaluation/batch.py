@@ -17,34 +17,15 @@ _NONE = np.empty(0, np.intp)
 
 
 class Batch:
-    """A batch under way.
-
-    Parameters
-    ----------
-    x
-        Its rows, shape (rows, n), in the optimizer's order; they are not to change meanwhile.
-    lookup
-        What was known of them before.
-
-    Attributes
-    ----------
-    new
-        The rows to be evaluated, each once, shape (new rows, n), in the optimizer's order.
-    values
-        Of the new rows, shape (new rows,); nan where none has come, or will.
-    answered
-        How many of the new rows the objective gave a value for.
-    failed, failures
-        Those that it failed for, by their place among the new rows, and as a user sees them.
-    """
+    """A batch under way: rows x, shape (rows, n), in the optimizer's order, which are not to change meanwhile."""
 
     def __init__(self, x: Bits, lookup: Lookup) -> None:
         self.x = x
         self.lookup = lookup
-        self.new = x if len(lookup.first) == len(x) else x[lookup.first]
-        self.values = lookup.values[lookup.first]
-        self.answered = 0
-        self.failed = _NONE
+        self.new = x if len(lookup.first) == len(x) else x[lookup.first]  # each once, shape (new rows, n)
+        self.values = lookup.values[lookup.first]  # shape (new rows,); nan where none has come, or will
+        self.answered = 0  # new rows that the objective gave a value for
+        self.failed = _NONE  # new rows that it failed for, for good
         self.failures: list[Failure] = []
         self._parts: list[Places] = []  # new rows, in the order in which their answers came
 

@@ -29,67 +29,37 @@ class ObjectiveMisuse(ObjectiveError):  # noqa: N818  a kind of ObjectiveError
 
 @dataclass
 class Answers:
-    """What came back for some rows.
+    """What came back for some rows: values as the objective gave them, shape (rows,), and, by row, why it failed.
 
-    Attributes
-    ----------
-    values
-        As the objective gave them, shape (rows,); nan where it failed, or was not asked because of an earlier failure.
-    errors
-        Why it failed, by row. Where there are none, every row has its value.
-    causes
-        The exceptions themselves, by row, where they were raised in this process.
+    A value is nan where it failed, or was not asked because of an earlier failure.
     """
 
     values: Fitness
     errors: dict[int, str] = field(default_factory=dict)
-    causes: dict[int, BaseException] = field(default_factory=dict)
+    causes: dict[int, BaseException] = field(default_factory=dict)  # where they were raised in this process
 
 
 @dataclass(frozen=True)
 class Caller:
     """Calls an objective, and judges what it gives.
 
-    Parameters
-    ----------
-    objective
-        The function.
-    vectorized
-        Whether it takes a batch, shape (rows, n), or one row, shape (n,), at a time.
-    sign
-        1 where larger is better, -1 where smaller is.
-    dtype
-        Of the rows that the objective gets. A user's function gets int64, so that `2 * x - 1` or `x[:, 0] - x[:, 1]`
-        mean what they say; in uint8, 0 - 1 would be 255.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Caller(lambda x: x.sum(axis=1)).answers(np.array([[1, 0], [1, 1]], dtype=np.uint8)).values
-    array([1., 2.])
+    A user's function gets rows of int64, so that `2 * x - 1` or `x[:, 0] - x[:, 1]` mean what they say; in uint8, 0 - 1
+    would be 255.
     """
 
     objective: Objective
-    vectorized: bool = True
-    sign: int = 1
+    vectorized: bool = True  # whether it takes a batch, shape (rows, n), or one row, shape (n,), at a time
+    sign: int = 1  # -1 where smaller is better
     dtype: type[np.integer[Any]] = np.int64
 
     def answers(self, x: Bits, *, first_failure_only: bool = False) -> Answers:
-        """Give the answers for the rows of x, shape (rows, n).
-
-        A batch that fails is tried row by row, to find out which rows are to blame.
-
-        Raises
-        ------
-        ObjectiveMisuse
-            The objective gives something that is not one number per row.
-        """
+        """Give the answers for the rows of x, shape (rows, n); a batch that fails is tried row by row."""
         if not self.vectorized:
             return self.one_by_one(x, first_failure_only=first_failure_only)
         if len(x) == 1:
             return self._row(x)
         try:
-            return self._judged(self._batch(x), x)
+            return self._judged(self._values(x), x)
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
@@ -119,43 +89,37 @@ class Caller:
     def _row(self, row: Bits) -> Answers:
         """Give the answer for one row, shape (1, n)."""
         try:
-            return self._judged(self._batch(row) if self.vectorized else self._single(row[0]), row)
+            return self._judged(self._values(row), row)
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
             return Answers(np.array([np.nan]), {0: str(error)}, {0: error.__cause__ or error})
 
-    def _batch(self, x: Bits) -> Fitness:
-        rows = x.astype(self.dtype)  # a copy: whatever the objective does to it stays there
+    def _values(self, x: Bits) -> Fitness:
+        """Call the objective with rows, shape (rows, n), or, where it takes no batch, with the only one of them."""
+        given = (x if self.vectorized else x[0]).astype(self.dtype)  # a copy: what the objective does to it stays there
         try:
-            returned = self.objective(rows)
+            returned = self.objective(given)
         except ObjectiveError:
             raise
         except (Exception, SystemExit) as error:
-            where = f"the row {to_text(x[0])}" if len(x) == 1 else f"a batch of shape {rows.shape}"
+            where = f"the row {to_text(x[0])}" if len(x) == 1 else f"a batch of shape {x.shape}"
+            hint = (
+                f"; it is called with an array of 0/1 rows, here of shape {x.shape} (for a function of one row, say "
+                "vectorized=False, or --by-row)"
+            )
             raise ObjectiveError(
-                f"the objective raised {describe_error(error)} for {where}; it is called with an array of 0/1 rows, "
-                f"here of shape {rows.shape} (for a function of one row, say vectorized=False, or --by-row)"
+                f"the objective raised {describe_error(error)} for {where}{hint if self.vectorized else ''}"
             ) from error
         values = _numbers(returned)
-        if values.shape != (len(x),):
+        if not self.vectorized and values.shape not in ((), (1,)):
+            raise ObjectiveMisuse(f"expected one number for a row from the objective, got shape={values.shape}")
+        if self.vectorized and values.shape != (len(x),):
             raise ObjectiveMisuse(
                 f"expected one number per row, shape ({len(x)},), from the objective, got shape={values.shape}; "
                 "sum over axis=1, or say vectorized=False (--by-row) for a function of one row"
             )
-        return values
-
-    def _single(self, row: Bits) -> Fitness:
-        try:
-            returned = self.objective(row.astype(self.dtype))
-        except ObjectiveError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise ObjectiveError(f"the objective raised {describe_error(error)} for the row {to_text(row)}") from error
-        value = _numbers(returned)
-        if value.shape not in ((), (1,)):
-            raise ObjectiveMisuse(f"expected one number for a row from the objective, got shape={value.shape}")
-        return value.reshape(1)
+        return values.reshape(len(x))
 
     def _judged(self, values: Fitness, x: Bits) -> Answers:
         """Find nan, and infinity on the good side: nothing could ever be better."""

@@ -66,16 +66,7 @@ class Dispatcher:
     end of a batch, though never so small that sending them would count; so neither the sending nor the last to finish
     costs much. Answers may come in any order.
 
-    Parameters
-    ----------
-    pool
-        Who does the work, with a function that suits: `RowsFunction` where in_parts, otherwise the others.
-    timeout
-        Seconds that a row may take, where the workers tell of each row.
-    in_parts
-        Whether they do.
-    clock
-        Gives the time in seconds.
+    Where in_parts, the workers tell of each row (`RowsFunction`), and a row may take `timeout` seconds.
     """
 
     def __init__(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from daedal.evaluation.caller import Answers, Caller, Places
+import numpy as np
+
+from daedal.evaluation.caller import Answers, Caller, ObjectiveMisuse, Places
 from daedal.evaluation.options import EvaluationOptions
-from daedal.evaluation.serial import Serial
 from daedal.types import Bits
+
+SECONDS_BETWEEN_NOTES = 0.1
 
 
 class Engine(Protocol):
@@ -22,15 +26,11 @@ class Engine(Protocol):
 
 
 def start_engine(
-    caller: Caller,
-    options: EvaluationOptions,
-    *,
-    on_exit: Callable[[], object] | None,
-    seconds_between_notes: float,
+    caller: Caller, options: EvaluationOptions, on_exit: Callable[[], object] | None, seconds_between_notes: float
 ) -> Engine:
     """Start whoever evaluates; what is not needed is not loaded."""
     if options.executor is None and options.workers == 1 and options.timeout is None:
-        return Serial(caller, seconds_between_notes=seconds_between_notes)
+        return Serial(caller, seconds_between_notes)
     from daedal.evaluation.chunks import ChunkFunction, RowsFunction, TimedFunction
     from daedal.evaluation.dispatcher import Dispatcher
     from daedal.evaluation.executor_pool import ExecutorPool
@@ -44,3 +44,39 @@ def start_engine(
         pool = ProcessPool(options.workers, RowsFunction(caller), on_exit=on_exit)
         return Dispatcher(pool, timeout=timeout, in_parts=True)
     return Dispatcher(ProcessPool(options.workers, ChunkFunction(caller), on_exit=on_exit))
+
+
+class Serial:
+    """Evaluates in this process: a batch at once, or rows one by one, given together every few moments."""
+
+    def __init__(self, caller: Caller, seconds_between_notes: float) -> None:
+        self.caller = caller
+        self.seconds_between_notes = seconds_between_notes
+
+    def answers(self, rows: Bits, *, first_failure_only: bool) -> Iterable[tuple[Places, Answers]]:
+        """Evaluate rows; give which, and their answers, as they come."""
+        if self.caller.vectorized:
+            return [(slice(0, len(rows)), self.caller.answers(rows, first_failure_only=first_failure_only))]
+        return self._one_by_one(rows, first_failure_only)
+
+    def _one_by_one(self, rows: Bits, first_failure_only: bool) -> Iterator[tuple[Places, Answers]]:
+        stop, ending = 0, None
+        while stop < len(rows) and ending is None:
+            start, until = stop, time.monotonic() + self.seconds_between_notes
+            answers = Answers(np.full(len(rows) - start, np.nan))
+            while stop < len(rows) and (stop == start or time.monotonic() <= until):
+                try:
+                    self.caller.one(rows[start:], stop - start, answers)
+                except (KeyboardInterrupt, ObjectiveMisuse) as error:  # what came before it is not lost
+                    ending = error
+                    break
+                stop += 1
+                if first_failure_only and answers.errors:
+                    break
+            answers.values = answers.values[: stop - start]
+            yield slice(start, stop), answers
+        if ending is not None:
+            raise ending
+
+    def close(self) -> None:
+        """Nothing has to end."""

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.batch import AnsweredRows, Batch
 from daedal.evaluation.caller import Caller, ObjectiveError, Places
-from daedal.evaluation.engine import Engine, start_engine
+from daedal.evaluation.engine import SECONDS_BETWEEN_NOTES, Engine, start_engine
 from daedal.evaluation.failures import Failure, OnError
 from daedal.evaluation.layered_cache import LayeredCache, RowCache
 from daedal.evaluation.options import DEFAULTS, EvaluationOptions
-from daedal.evaluation.serial import SECONDS_BETWEEN_NOTES
 from daedal.types import Bits, Fitness, Json, State, StateError, to_text
 
 FAILURES_KEPT = 100
@@ -32,44 +30,9 @@ class Evaluator:
     """Evaluates batches of rows.
 
     Every row that is asked for is evaluated, answered from the cache, or failed: `evaluations` is the sum of the
-    three.
-
-    Parameters
-    ----------
-    caller
-        Calls the objective; the fitness that comes out is always maximised, whatever its sign.
-    n
-        The number of variables.
-    order
-        Which variable of the optimizer each variable of the objective is, shape (n,); None: the same.
-    options
-        How evaluations are made.
-    cache
-        Where values are kept beyond this run, too.
-    on_exit
-        What worker processes call before they end: see `ProcessPool`.
-    seconds_between_notes
-        How long rows that are evaluated one by one are gathered before they are noted: see `Serial`.
-
-    Attributes
-    ----------
-    cached, failed
-        Rows that were known, and that the objective failed for; `evaluated` are those that it gave a value for.
-    failures
-        The first of those that failed.
-    batches
-        How many batches were committed.
-    deadline
-        When to stop in the middle of a batch, on the monotonic clock.
-    listener
-        Called now and then in the middle of a batch.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> evaluate = Evaluator(Caller(lambda x: x.sum(axis=1)), n=2)
-    >>> evaluate(np.array([[1, 0], [1, 1], [1, 0]], dtype=np.uint8)), evaluate.evaluated, evaluate.cached
-    (array([1., 2., 1.]), 2, 1)
+    three. The fitness that comes out is always maximised, whatever the sign of the caller. `order`, shape (n,), says
+    which variable of the optimizer each variable of the objective is; None: the same. `cache` keeps values beyond this
+    run, too. For `on_exit` see `ProcessPool`, for `seconds_between_notes` see `Serial`.
     """
 
     def __init__(
@@ -89,12 +52,12 @@ class Evaluator:
         self.options = options
         self.on_exit = on_exit
         self.seconds_between_notes = seconds_between_notes
-        self.cached = 0
-        self.failed = 0
-        self.failures: list[Failure] = []
-        self.batches = 0
-        self.deadline: float | None = None
-        self.listener: Callable[[], None] | None = None
+        self.cached = 0  # rows that were known
+        self.failed = 0  # rows that the objective failed for
+        self.failures: list[Failure] = []  # the first of these
+        self.batches = 0  # that were committed
+        self.deadline: float | None = None  # when to stop in the middle of a batch, on the monotonic clock
+        self.listener: Callable[[], None] | None = None  # called now and then in the middle of a batch
         self._on_error = OnError.read(options.on_error)
         self._evaluated = 0  # in batches that were committed
         self._known = LayeredCache(n, order=order, sign=caller.sign, deduplicate=options.deduplicate, shared=cache)
@@ -105,9 +68,7 @@ class Evaluator:
     def __enter__(self) -> Evaluator:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -216,12 +177,7 @@ class Evaluator:
     def _attempt(self, batch: Batch, rows: Bits, todo: NDArray[np.intp] | None, raising: bool) -> dict[int, str]:
         """Evaluate some of the new rows once; give the errors of those that failed, or raise the first."""
         if self._engine is None:
-            self._engine = start_engine(
-                self.caller,
-                self.options,
-                on_exit=self.on_exit,
-                seconds_between_notes=self.seconds_between_notes,
-            )
+            self._engine = start_engine(self.caller, self.options, self.on_exit, self.seconds_between_notes)
         errors: dict[int, str] = {}
         asked = rows if todo is None else rows[todo]
         for which, answers in self._engine.answers(asked, first_failure_only=raising):
@@ -233,9 +189,11 @@ class Evaluator:
                 self._note(batch, rows, numbers[good], answers.values[good])
                 errors |= {int(numbers[index]): error for index, error in answers.errors.items()}
                 if raising:
-                    self._raise(rows, errors, {int(numbers[index]): cause for index, cause in answers.causes.items()})
-            if self.deadline is not None:
-                self._check_time(errors)
+                    first = min(errors)
+                    others = f" ({len(errors)} of {len(rows)} rows failed so far)" if len(errors) > 1 else ""
+                    causes = {int(numbers[index]): cause for index, cause in answers.causes.items()}
+                    raise ObjectiveError(errors[first] + others) from causes.get(first)
+            self._check_time(errors)
         return errors
 
     def _note(self, batch: Batch, rows: Bits, places: Places, values: Fitness) -> None:
@@ -245,11 +203,6 @@ class Evaluator:
             self._known.share(rows, places, values)
         if self.listener is not None:
             self.listener()
-
-    def _raise(self, rows: Bits, errors: dict[int, str], causes: dict[int, BaseException]) -> NoReturn:
-        index = min(errors)
-        others = f" ({len(errors)} of {len(rows)} rows failed so far)" if len(errors) > 1 else ""
-        raise ObjectiveError(errors[index] + others) from causes.get(index)
 
     def _check_time(self, errors: dict[int, str]) -> None:
         """Break off when the time is over, and there is something to show for it."""
@@ -267,10 +220,10 @@ class Evaluator:
 
     def _give_up(self, batch: Batch, rows: Bits, errors: dict[int, str]) -> None:
         """Count rows that failed for good as the worst, and write them down."""
-        if len(errors) == len(rows) and not self._has_values():
-            index = min(errors)
-            raise ObjectiveError(f"every one of the first {len(rows)} rows failed, the first so: {errors[index]}")
         failed = np.array(sorted(errors), dtype=np.intp)
+        if len(failed) == len(rows) and not self._has_values():
+            first = errors[int(failed[0])]
+            raise ObjectiveError(f"every one of the first {len(rows)} rows failed, the first so: {first}")
         failures = [Failure(to_text(rows[index]), errors[int(index)]) for index in failed[:FAILURES_KEPT]]
         batch.fail(failed, -self.caller.sign * math.inf, failures)
 

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent import futures
 from functools import lru_cache
-from types import TracebackType
 from typing import Any
 
 from daedal.evaluation.failures import describe_error
@@ -27,47 +18,28 @@ _DEATHS = ("KilledWorker", "BrokenProcessPool", "BrokenExecutor")
 class ExecutorPool:
     """The slots of an executor, to be used as `ProcessPool` is.
 
-    The executor itself stays its owner's: closing the pool takes back what waits, and no more.
-
-    Parameters
-    ----------
-    executor
-        Where the work is done.
-    function
-        What is done with what is sent.
-    slots
-        How many things to have under way; None: as many as the executor has workers, or this machine cores.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     pool = ExecutorPool(executor, abs)
-    ...     pool.start("a", -3)
-    ...     [message.value for message in pool.wait()]
-    [3]
+    The executor itself stays its owner's: closing the pool takes back what waits, and no more. `slots` is how many
+    things to have under way; None: as many as the executor has workers, or this machine cores.
     """
 
-    def __init__(self, executor: Executor, function: Callable[[Any], Any], *, slots: int | None = None) -> None:
+    def __init__(self, executor: futures.Executor, function: Callable[[Any], Any], *, slots: int | None = None) -> None:
         self.executor = executor
         self.size = _slots(executor) if slots is None else slots
         self._function: Any = function
         self._options: dict[str, bool] = {}
-        if not isinstance(executor, ThreadPoolExecutor):  # threads of this process need nothing sent
+        if not isinstance(executor, futures.ThreadPoolExecutor):  # threads of this process need nothing sent
             self._function = pack(function, "the objective")
         client = getattr(executor, "_client", None)
         if client is not None:
             # To Dask it goes once, not with every chunk; as a task, because what is scattered is lost with its workers.
             self._function = client.submit(bytes, self._function, pure=False)
             self._options = {"pure": False}  # the same rows again are to be evaluated again
-        self._tickets: dict[Future[Any], Hashable] = {}
+        self._tickets: dict[futures.Future[Any], Hashable] = {}
 
     def __enter__(self) -> ExecutorPool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -79,23 +51,23 @@ class ExecutorPool:
         """Give the executor something to do; the ticket comes back with the messages about it."""
         try:
             future = self.executor.submit(_apply, self._function, payload, **self._options)
-        except BrokenExecutor as error:
+        except futures.BrokenExecutor as error:
             raise ValueError(f"the executor is broken ({describe_error(error)}); give a new one") from error
         self._tickets[future] = ticket
 
     def wait(self, timeout: float | None = None) -> list[Message]:
         """Wait for messages, or until the timeout."""
-        done, _ = wait(self._tickets, timeout=timeout, return_when=FIRST_COMPLETED)
+        done, _ = futures.wait(self._tickets, timeout=timeout, return_when=futures.FIRST_COMPLETED)
         return [self._message(future) for future in done]
 
-    def _message(self, future: Future[Any]) -> Message:
+    def _message(self, future: futures.Future[Any]) -> Message:
         ticket = self._tickets.pop(future)
         try:
             return Message(ticket, Event.DONE, future.result())
-        except CancelledError as error:
+        except futures.CancelledError as error:
             return Message(ticket, Event.DIED, describe_error(error))
         except Exception as error:  # noqa: BLE001  whatever it is, the caller decides
-            death = isinstance(error, BrokenExecutor) or type(error).__name__ in _DEATHS
+            death = isinstance(error, futures.BrokenExecutor) or type(error).__name__ in _DEATHS
             return Message(ticket, Event.DIED if death else Event.RAISED, describe_error(error))
 
     def stop(self, ticket: Hashable) -> None:
@@ -116,13 +88,10 @@ def _apply(function: bytes | Callable[[Any], Any], payload: object) -> Any:
     return (_unpacked(function) if isinstance(function, bytes) else function)(payload)
 
 
-@lru_cache(maxsize=4)
-def _unpacked(packed: bytes) -> Callable[[Any], Any]:
-    function: Callable[[Any], Any] = unpack(packed)
-    return function
+_unpacked = lru_cache(maxsize=4)(unpack)
 
 
-def _slots(executor: Executor) -> int:
+def _slots(executor: futures.Executor) -> int:
     client = getattr(executor, "_client", None)
     if client is not None:
         threads = sum(client.nthreads().values())

@@ -24,13 +24,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class OnError:
-    """What to do when an evaluation fails.
-
-    Examples
-    --------
-    >>> OnError.read("retry:3")
-    OnError(retries=3, worst=False)
-    """
+    """What to do when an evaluation fails."""
 
     retries: int = 0
     worst: bool = False
@@ -38,9 +32,8 @@ class OnError:
     @classmethod
     def read(cls, text: str) -> OnError:
         """Read "raise", "worst", "retry:3" (then raise) or "retry:3,worst" (then count as worst)."""
-        policy = {"raise": cls(), "worst": cls(worst=True)}.get(text) if isinstance(text, str) else None
-        if policy is not None:
-            return policy
+        if text in ("raise", "worst"):
+            return cls(worst=text == "worst")
         if isinstance(text, str) and text.startswith("retry:"):
             number, comma, then = text.removeprefix("retry:").partition(",")
             if number.isdigit() and int(number) > 0 and (then in ("worst", "raise") or not comma):
@@ -49,25 +42,13 @@ class OnError:
 
 
 def describe_error(error: BaseException) -> str:
-    """Give an error in one line: its kind, and what it says.
-
-    Examples
-    --------
-    >>> describe_error(ValueError("no such thing"))
-    'ValueError: no such thing'
-    """
+    """Give an error in one line: its kind, and what it says."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def signal_name(number: int) -> str:
-    """Give the name of a signal; most real-time signals have none.
-
-    Examples
-    --------
-    >>> signal_name(9), signal_name(40)
-    ('SIGKILL', 'signal 40')
-    """
+    """Give the name of a signal; most real-time signals have none."""
     try:
         return signal.Signals(number).name
     except ValueError:

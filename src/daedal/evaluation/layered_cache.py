@@ -26,18 +26,8 @@ class RowCache(Protocol):
 class LayeredCache:
     """A run's own memory, in the optimizer's order of variables, over a cache that others share, in the objective's.
 
-    Parameters
-    ----------
-    n
-        The length of the rows.
-    order
-        Which variable of the optimizer each variable of the objective is, shape (n,); None: the same.
-    sign
-        1 where larger is better, -1 where smaller is.
-    deduplicate
-        Whether what was evaluated is remembered at all; what is added otherwise is known in any case.
-    shared
-        The cache that others share.
+    `order`, shape (n,), is which variable of the optimizer each variable of the objective is; None: the same. Without
+    `deduplicate` what was evaluated is not remembered; what is added otherwise is known in any case.
     """
 
     def __init__(

@@ -4,56 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
 from daedal.evaluation.caller import Places
-from daedal.evaluation.row_table import (
-    ITEM,
-    LEAST_SLOTS,
-    WORD,
-    RowTable,
-    Words,
-    hashed,
-    most_rows,
-    packed,
-    plain,
-    words_of,
-)
 from daedal.types import Bits, Fitness, check_bits
 
-_DTYPES = {
-    "n": np.int64,
-    "young_keys": np.uint64,
-    "young_values": np.float64,
-    "old_keys": np.uint64,
-    "old_values": np.float64,
-}
+Words: TypeAlias = NDArray[np.uint64]
+"""Packed rows, shape (rows, words), slots, or hashes."""
+
+_WORD = 64  # bits
+_LEAST_SLOTS = 16
+_ITEM = 8  # bytes of a word, a value, a slot
+_DTYPES: dict[str, type[np.generic]] = {"n": np.int64}
+_DTYPES |= {"young_keys": np.uint64, "young_values": np.float64, "old_keys": np.uint64, "old_values": np.float64}
 
 
 class Lookup(NamedTuple):
-    """What is known of the rows of a batch, and which of them are new.
+    """What is known of the rows of a batch, and which of them are new."""
 
-    Attributes
-    ----------
-    values
-        Of the rows that are known, shape (rows,); nan for the others.
-    new_index
-        Which of the new rows each row is, shape (rows,); -1 where it is known.
-    first
-        Where each new row occurs first, shape (new rows,).
-    keys, hashes
-        The rows packed, shape (rows, words), and their hashes, shape (rows,).
-    """
-
-    values: Fitness
-    new_index: NDArray[np.intp]
-    first: NDArray[np.intp]
-    keys: Words
-    hashes: Words
+    values: Fitness  # of the rows that are known, shape (rows,); nan for the others
+    new_index: NDArray[np.intp]  # which of the new rows each row is, shape (rows,); -1 where it is known
+    first: NDArray[np.intp]  # where each new row occurs first, shape (new rows,)
+    keys: Words  # the rows packed, shape (rows, words)
+    hashes: Words  # shape (rows,)
 
     @classmethod
     def all_new(cls, rows: int) -> Lookup:
@@ -76,44 +53,69 @@ class Lookup(NamedTuple):
         return self._replace(values=of_rows, new_index=index, first=self.first[~known])
 
 
+class _RowTable:
+    """The arrays of one hash table, see `daedal.kernels.rowtable`: at most two thirds of the slots are taken.
+
+    It holds packed rows of so many words, and never more than `most` of them.
+    """
+
+    def __init__(self, words: int, most: int) -> None:
+        self.most = most
+        self.count = 0
+        capacity = self._capacity(_LEAST_SLOTS)
+        self.slots = np.zeros(_LEAST_SLOTS, dtype=np.uint64)
+        self.keys = np.empty((capacity, words), dtype=np.uint64)
+        self.values = np.empty(capacity)
+
+    def _capacity(self, slots: int) -> int:
+        return min(2 * slots // 3, self.most)
+
+    @property
+    def arrays(self) -> tuple[Words, Words, Fitness]:
+        """What kernels take."""
+        return self.slots, self.keys, self.values
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many rows, or as many as it may ever hold."""
+        slots = self.slots.size
+        while (capacity := self._capacity(slots)) < min(rows, self.most):
+            slots *= 2
+        keys, values = np.empty((capacity, self.keys.shape[1]), dtype=np.uint64), np.empty(capacity)
+        keys[: self.count] = self.keys[: self.count]
+        values[: self.count] = self.values[: self.count]
+        self.keys, self.values, self.slots = keys, values, np.zeros(slots, dtype=np.uint64)
+        kernels.rowtable.rebuild(self.slots, self.keys, self.count)
+
+    def fill(self, keys: Words, values: Fitness) -> None:
+        """Take these rows, not more than it may hold, while it is empty."""
+        self.reserve(len(values))
+        self.keys[: len(keys)] = keys
+        self.values[: len(values)] = values
+        self.count = len(values)
+        if kernels.rowtable.rebuild(self.slots, self.keys, self.count) != self.count:
+            raise ValueError("expected each row once in each table of the state of a cache, got some more than once")
+
+
 class MemoryCache:
-    """The values of rows evaluated so far, in bounded memory.
+    """The values of rows evaluated so far, in at most max_bytes of memory; half as much again while a table grows.
 
     There are two tables, a young and an old one, each of half the memory at most. When the young one is full it
     becomes the old one, what was the old one is dropped, and a new one begins. A row of the old one that is looked for
     or added again moves to the young one. So what is dropped is what nobody asked for in a long time, and what is
     known depends on the calls alone.
-
-    Parameters
-    ----------
-    n
-        The length of the rows, at least 1.
-    max_bytes
-        The memory of both tables. While one is copied into a larger one it is up to half as much again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> known = MemoryCache(2)
-    >>> known.add(np.array([[0, 1]], dtype=np.uint8), np.array([1.0]))
-    >>> known.find(np.array([[0, 1], [1, 1]], dtype=np.uint8))
-    (array([ 1., nan]), array([ True, False]))
-    >>> len(known)
-    1
     """
 
     def __init__(self, n: int, *, max_bytes: int = 512 * 2**20) -> None:
         if n < 1:
             raise ValueError(f"expected rows of at least one bit, got n={n}")
         self.n = n
-        self.max_bytes = max_bytes
-        self._words = words_of(n)
-        self._most = most_rows(self._words, max_bytes // 2)
+        self._words = _words_of(n)
+        self._most = _most_rows(self._words, max_bytes // 2)
         if self._most < 1:
-            least = 2 * ITEM * (LEAST_SLOTS + self._words + 1)
+            least = 2 * _ITEM * (_LEAST_SLOTS + self._words + 1)
             raise ValueError(f"expected max_bytes of at least {least} for rows of {n} bits, got max_bytes={max_bytes}")
-        self._young = RowTable(self._words, self._most)
-        self._old = RowTable(self._words, self._most)
+        self._young = _RowTable(self._words, self._most)
+        self._old = _RowTable(self._words, self._most)
         self._shared = 0  # rows of the young table that are in the old one too
 
     def __len__(self) -> int:
@@ -123,21 +125,10 @@ class MemoryCache:
     def look_up(self, x: Bits) -> Lookup:
         """Look for rows, shape (rows, n), and for equal ones among those that are new."""
         check_bits(x, self.n)
-        young, old, rows = self._young, self._old, len(x)
-        keys, hashes = np.empty((rows, self._words), np.uint64), np.empty(rows, np.uint64)
-        values, indices = np.empty(rows), np.empty((3, rows), np.intp)
+        keys, hashes = np.empty((len(x), self._words), np.uint64), np.empty(len(x), np.uint64)
+        values, indices = np.empty(len(x)), np.empty((3, len(x)), np.intp)
         new, moved = kernels.rowtable.look_up(
-            plain(x),
-            young.slots,
-            young.keys,
-            young.values,
-            old.slots,
-            old.keys,
-            old.values,
-            keys,
-            hashes,
-            values,
-            indices,
+            _plain(x), self._young.arrays, self._old.arrays, keys, hashes, values, indices
         )
         if moved:
             moving = indices[2, :moved]
@@ -158,7 +149,9 @@ class MemoryCache:
         """Take rows, shape (rows, n), and their values, shape (rows,); of a row already there the first value stays."""
         check_bits(rows, self.n)
         check_values(values, len(rows))
-        self._insert(*packed(rows), plain(values))
+        keys, hashes = np.empty((len(rows), self._words), np.uint64), np.empty(len(rows), np.uint64)
+        kernels.rowtable.pack_rows(_plain(rows), keys, hashes)
+        self._insert(keys, hashes, _plain(values))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Give all that is known as plain arrays, which `from_state` takes."""
@@ -172,22 +165,13 @@ class MemoryCache:
 
     @classmethod
     def from_state(cls, n: int, state: Mapping[str, NDArray[Any]], *, max_bytes: int = 512 * 2**20) -> MemoryCache:
-        """Make the cache that gave this state; with the same max_bytes, it also drops the same rows later.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> known = MemoryCache(2)
-        >>> known.add(np.array([[0, 1]], dtype=np.uint8), np.array([1.0]))
-        >>> len(MemoryCache.from_state(2, known.state()))
-        1
-        """
+        """Make the cache that gave this state; with the same max_bytes, it also drops the same rows later."""
         made = cls(n, max_bytes=max_bytes)
         _check_state(n, state)
         old_keys, old_values, young_keys, young_values = (
-            plain(state[name]) for name in ("old_keys", "old_values", "young_keys", "young_values")
+            _plain(state[name]) for name in ("old_keys", "old_values", "young_keys", "young_values")
         )
-        old_hashes, young_hashes = hashed(old_keys), hashed(young_keys)
+        old_hashes, young_hashes = _hashed(old_keys), _hashed(young_keys)
         if max(len(old_keys), len(young_keys)) > made._most:  # the memory is less than it was
             made._insert(old_keys, old_hashes, old_values)
             made._insert(young_keys, young_hashes, young_values)
@@ -202,19 +186,9 @@ class MemoryCache:
     def _insert(self, keys: Words, hashes: Words, values: Fitness) -> None:
         start = 0
         while True:
-            young, old = self._young, self._old
+            young = self._young
             young.count, shared, start = kernels.rowtable.insert(
-                young.slots,
-                young.keys,
-                young.values,
-                young.count,
-                old.slots,
-                old.keys,
-                old.values,
-                keys,
-                hashes,
-                values,
-                start,
+                young.arrays, young.count, self._old.arrays, keys, hashes, values, start
             )
             self._shared += shared
             if start == len(hashes):
@@ -222,17 +196,11 @@ class MemoryCache:
             if young.count < self._most:
                 young.reserve(young.count + len(hashes) - start)
             else:
-                self._old, self._young, self._shared = young, RowTable(self._words, self._most), 0
+                self._old, self._young, self._shared = young, _RowTable(self._words, self._most), 0
 
 
 def check_values(values: Fitness, rows: int) -> None:
-    """Refuse anything but one number, which is not nan, for each of so many rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_values(np.array([1.0, -np.inf]), 2)
-    """
+    """Refuse anything but one number, which is not nan, for each of so many rows."""
     if not isinstance(values, np.ndarray) or values.shape != (rows,) or values.dtype != np.float64:
         came = (
             f"shape={values.shape}, dtype={values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
@@ -244,12 +212,7 @@ def check_values(values: Fitness, rows: int) -> None:
 
 @cache
 def prepare() -> None:
-    """Compile or load the kernels, so that the clock of a run measures the run.
-
-    Examples
-    --------
-    >>> prepare()
-    """
+    """Compile or load the kernels, so that the clock of a run measures the run."""
     rows = np.zeros((40, 64), dtype=np.uint8)
     rows[np.arange(40), np.arange(40)] = 1
     known = MemoryCache(64, max_bytes=2**10)  # little enough for all that can happen to happen
@@ -271,12 +234,39 @@ def _check_state(n: int, state: Mapping[str, NDArray[Any]]) -> None:
         raise ValueError(f"expected the state of a cache of rows of {n} bits, got n={state['n'].tolist()}")
     for age in ("young", "old"):
         keys, values = state[f"{age}_keys"], state[f"{age}_values"]
-        if values.ndim != 1 or keys.shape != (len(values), words_of(n)):
+        if values.ndim != 1 or keys.shape != (len(values), _words_of(n)):
             raise ValueError(
-                f"expected {age}_keys of shape (rows, {words_of(n)}) and {age}_values of shape (rows,) in the state "
+                f"expected {age}_keys of shape (rows, {_words_of(n)}) and {age}_values of shape (rows,) in the state "
                 f"of a cache, got shapes {keys.shape} and {values.shape}"
             )
         if np.isnan(values).any():
             raise ValueError(f"expected a value for each row in the state of a cache, got nan in {age}_values")
-        if n % WORD and (keys[:, -1] >> np.uint64(n % WORD)).any():
+        if n % _WORD and (keys[:, -1] >> np.uint64(n % _WORD)).any():
             raise ValueError(f"expected rows of {n} bits in the state of a cache, got longer ones in {age}_keys")
+
+
+def _words_of(n: int) -> int:
+    """Give the number of words of a packed row of n bits."""
+    return -(-n // _WORD)
+
+
+def _most_rows(words: int, max_bytes: int) -> int:
+    """Give the most rows that a table of so many bytes can hold."""
+    most, slots = 0, _LEAST_SLOTS
+    while (rows := min(2 * slots // 3, (max_bytes - _ITEM * slots) // (_ITEM * (words + 1)))) > most:
+        most, slots = rows, 2 * slots
+    return most
+
+
+def _hashed(keys: Words) -> Words:
+    """Give the hashes, shape (rows,), of packed rows, shape (rows, words)."""
+    hashes = np.empty(len(keys), dtype=np.uint64)
+    kernels.rowtable.hash_rows(keys, hashes)
+    return hashes
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Give the array, or a copy where it is of a kind, such as read-only, for which kernels would be compiled anew."""
+    if type(array) is np.ndarray and array.flags.carray:
+        return array
+    return np.require(array, requirements=["C", "ALIGNED", "WRITEABLE", "ENSUREARRAY"])

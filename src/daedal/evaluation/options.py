@@ -17,29 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
-    """How evaluations are made: see `maximize`.
-
-    Parameters
-    ----------
-    workers, executor
-        Processes of our own, or somebody's executor, to evaluate with.
-    on_error
-        What to do when an evaluation fails: see `OnError`.
-    timeout
-        Seconds that one evaluation may take.
-    deduplicate
-        Whether a row that comes again has the value that it had before, without a call.
-    cache, name, version
-        The file in which values are kept beyond this run, and the objective's name and version there.
-    """
+    """How evaluations are made: see `maximize`."""
 
     workers: int = 1
     executor: Executor | None = None
-    on_error: str = "raise"
-    timeout: float | None = None
-    deduplicate: bool = True
-    cache: str | None = None
-    name: str | None = None
+    on_error: str = "raise"  # see `OnError`
+    timeout: float | None = None  # seconds that one evaluation may take
+    deduplicate: bool = True  # whether a row that comes again has the value that it had before, without a call
+    cache: str | None = None  # the file in which values are kept beyond this run
+    name: str | None = None  # of the objective there
     version: str = ""
 
     def __post_init__(self) -> None:
@@ -58,26 +44,12 @@ class EvaluationOptions:
         OnError.read(self.on_error)
 
     def to_json(self) -> dict[str, Json]:
-        """Give what a checkpoint keeps: all but the executor.
-
-        Examples
-        --------
-        >>> EvaluationOptions(workers=2).to_json()["workers"]
-        2
-        """
+        """Give what a checkpoint keeps: all but the executor."""
         return {**{name: plain(getattr(self, name)) for name in _KEPT}, "version": str(self.version)}
 
     @classmethod
     def from_json(cls, state: State) -> EvaluationOptions:
-        """Make the options that `to_json` gave.
-
-        Raises
-        ------
-        StateError
-            A field is missing, of another kind than it should be, or unknown.
-        ValueError
-            These are no options.
-        """
+        """Make the options that `to_json` gave."""
         odd = [name for name in state.fields if name not in _KEPT]
         if odd:
             raise StateError(f"expected only {', '.join(_KEPT)} as options of evaluations, got {odd[0]!r}")

@@ -16,11 +16,6 @@ def pack(thing: object, what: str) -> bytes:
     Lambdas, closures and functions of the main script travel by value, which takes cloudpickle; anything that can be
     imported there travels by name, and so does what is defined in the user's files that were loaded here: they are
     loaded there first.
-
-    Examples
-    --------
-    >>> unpack(pack(len, "the objective"))([1, 2])
-    2
     """
     try:
         cloudpickle = importlib.import_module("cloudpickle")

@@ -20,17 +20,11 @@ class Event(Enum):
 
 @dataclass(frozen=True)
 class Message:
-    """One thing that happened to a ticket: a part of its answer, the answer, an error, or the death of its process.
-
-    Attributes
-    ----------
-    value
-        The part or the answer; the error in words; or the exit code, negative for a signal.
-    """
+    """One thing that happened to a ticket: a part of its answer, the answer, an error, or the death of its process."""
 
     ticket: Any
     event: Event
-    value: Any = None
+    value: Any = None  # the part or the answer; the error in words; or the exit code, negative for a signal
 
 
 class Pool(Protocol):

@@ -10,15 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from types import TracebackType
 from typing import Any
 
 from daedal.evaluation.pickling import pack
 from daedal.evaluation.pool import Event, Message
 from daedal.evaluation.signals import interrupts_ignored
 from daedal.evaluation.worker import work
-
-__all__ = ["Event", "Message", "ProcessPool"]
 
 _KILLED_EARLY = 10  # workers that may be killed while they start, before it must have a reason
 
@@ -34,26 +31,9 @@ class _Worker:
 class ProcessPool:
     """A number of spawned processes, each doing one thing at a time.
 
-    Parameters
-    ----------
-    count
-        How many.
-    function
-        What they do with what they are sent. A generator function gives its answer in parts.
-    on_exit
-        What they call before they end because somebody ends them or their parent is gone, such as a function that
-        ends what they have started. It can be pickled, and runs in a signal handler or in a thread of its own.
-    grace
-        Seconds that a worker has to end by itself, before it is killed.
-
-    Examples
-    --------
-    >>> with ProcessPool(1, abs) as pool:
-    ...     pool.start("a", -3)
-    ...     while not (messages := pool.wait()):  # first it may only say that it is ready
-    ...         pass
-    ...     messages[0].value
-    3
+    They apply `function` to what they are sent; a generator function gives its answer in parts. Before they end because
+    somebody ends them or their parent is gone, they call `on_exit`, which can be pickled, in a signal handler or in a
+    thread of its own. One that should end has `grace` seconds before it is killed.
     """
 
     def __init__(
@@ -77,9 +57,7 @@ class ProcessPool:
     def __enter__(self) -> ProcessPool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

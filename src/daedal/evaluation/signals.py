@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -19,13 +19,6 @@ class Interrupts:
     Handlers are set once, where this is entered, and put back where it is left. In between, a block of `hold` costs a
     fraction of a microsecond. Only Python's own handlers wait, and only those of the main thread, where handlers run.
     A mask would not do: the signal would then come to another thread, and its handler to this one all the same.
-
-    Examples
-    --------
-    >>> with Interrupts() as interrupts:
-    ...     for _ in range(1000):
-    ...         with interrupts.hold():
-    ...             pass
     """
 
     def __init__(self) -> None:
@@ -41,9 +34,7 @@ class Interrupts:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._put_back()
 
     def _set_handlers(self) -> None:
@@ -82,28 +73,15 @@ class _Block:
     def __enter__(self) -> None:
         self.depth += 1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.depth -= 1
-        if self.arrived and not self.depth:
-            self.deliver()
-
-    def deliver(self) -> None:
-        """Let arrive what has waited."""
-        while self.arrived:
+        while self.arrived and not self.depth:
             signal.raise_signal(self.arrived.pop(0))
 
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C, and other requests to end, wait until the block is done: see `Interrupts`, which is for loops.
-
-    Examples
-    --------
-    >>> with interrupts_held():
-    ...     pass
-    """
+    """Let Ctrl-C, and other requests to end, wait until the block is done: see `Interrupts`, which is for loops."""
     with Interrupts() as interrupts, interrupts.hold():
         yield
 

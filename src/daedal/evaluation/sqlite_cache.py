@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,39 +35,9 @@ _CHUNK = 500  # rows asked for at once; older SQLite takes 999 parameters at mos
 class SQLiteCache:
     """The values of rows evaluated so far, in an SQLite file that runs and programs share.
 
-    One file holds the rows of any number of objectives. Several processes may use it at the same time.
-
-    Parameters
-    ----------
-    path
-        The file, made if it is missing; its folder has to exist. Not on a network drive, where locks do not work.
-    n
-        The length of the rows, at least 1.
-    objective
-        The name of the function whose values these are.
-    version
-        Which version of it: another version, or another n, is another function.
-    timeout
-        Seconds to wait for another process that keeps the file locked.
-
-    Raises
-    ------
-    ValueError
-        The file is not a cache of evaluations, or one of another format.
-    OSError
-        The file cannot be opened or written to. Whatever happens, it is not damaged.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with SQLiteCache(Path(folder) / "known.db", n=2, objective="wing") as known:
-    ...         known.add(np.array([[0, 1]], dtype=np.uint8), np.array([1.0]))
-    ...     with SQLiteCache(Path(folder) / "known.db", n=2, objective="wing") as known:
-    ...         known.find(np.array([[0, 1], [1, 1]], dtype=np.uint8))
-    (array([ 1., nan]), array([ True, False]))
+    One file, not on a network drive, where locks do not work, holds the rows of any number of objectives; another
+    version, or another n, is another objective. Several processes may use it at the same time, and wait `timeout`
+    seconds for each other. ValueError for a file that is something else, OSError for one that cannot be used.
     """
 
     def __init__(
@@ -127,9 +96,7 @@ class SQLiteCache:
     def __enter__(self) -> SQLiteCache:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _register(self) -> int:

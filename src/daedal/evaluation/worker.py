@@ -40,7 +40,10 @@ def work(connection: Connection, packed: bytes) -> None:
             payload = connection.recv()
         except (EOFError, OSError):
             return
-        _answer(connection, function, payload)
+        except Exception as error:  # noqa: BLE001  what was sent needs a file that is gone, say
+            connection.send((Event.RAISED, describe_error(error)))
+        else:
+            _answer(connection, function, payload)
 
 
 def _answer(connection: Connection, function: Callable[[Any], Any], payload: object) -> None:

@@ -25,21 +25,7 @@ AnyObjective: TypeAlias = Objective | Problem | str
 
 @dataclass(frozen=True, kw_only=True)
 class BoundObjective:
-    """What is optimised.
-
-    Attributes
-    ----------
-    name
-        What the user calls it.
-    function, vectorized, dtype
-        How it is called: see `Caller`.
-    n, optimum
-        Number of variables, and the largest value where it is known.
-    order
-        Where variable i of the objective stands in the optimizer's rows, shape (n,); None: at i.
-    spec
-        The text that names a problem of daedal, and makes it again; None for anything else.
-    """
+    """What is optimised; how it is called: see `Caller`."""
 
     name: str
     function: Objective
@@ -47,8 +33,8 @@ class BoundObjective:
     vectorized: bool = True
     dtype: type[np.integer[Any]] = np.int64
     optimum: float | None = None
-    order: NDArray[np.intp] | None = None
-    spec: str | None = None
+    order: NDArray[np.intp] | None = None  # where variable i stands in the optimizer's rows, shape (n,); None: at i
+    spec: str | None = None  # the text that names a problem of daedal, and makes it again
 
     def to_objective(self, x: Bits) -> Bits:
         """Put rows, shape (rows, n) or (n,), in the order of the objective's own variables."""
@@ -81,22 +67,15 @@ class BoundObjective:
 
 
 def objective_size(objective: AnyObjective, n: int | None) -> int:
-    """Give the number of variables; refuse what is no objective.
-
-    Examples
-    --------
-    >>> objective_size("hiff:n=64", None)
-    64
-    """
+    """Give the number of variables; refuse what is no objective."""
     found = find_problem(objective) if isinstance(objective, str) else objective
     if not isinstance(found, type) and _is_problem(found):
         if n is not None and n != found.n:
             raise ValueError(f"the problem has n={found.n} variables, got n={n}; leave n out")
         return found.n
     if not callable(found) or isinstance(found, type):
-        raise TypeError(
-            f"expected a function, a problem or its name as objective, got {type(found).__name__}: {found!r}"
-        )
+        came = f"{type(found).__name__}: {found!r}"
+        raise TypeError(f"expected a function, a problem or its name as objective, got {came}")
     if n is None:
         raise ValueError("a function needs n, the number of its variables, as in maximize(f, n=60)")
     return check_whole("n", n, least=1, hint="give the number of variables")
@@ -105,50 +84,30 @@ def objective_size(objective: AnyObjective, n: int | None) -> int:
 def bind(
     objective: AnyObjective, n: int | None, *, seed: int, vectorized: bool = True, shuffle: bool = True
 ) -> BoundObjective:
-    """Make an objective ready.
-
-    Examples
-    --------
-    >>> bind("hiff:n=64", None, seed=1).optimum
-    448.0
-    """
-    size = objective_size(objective, n)
+    """Make an objective ready."""
+    size, name, spec, order = objective_size(objective, n), objective_name(objective), None, None
     if isinstance(objective, str):
-        problem = find_problem(objective)
+        problem, spec = find_problem(objective), objective
         problem.evaluate(np.zeros((1, size), dtype=np.uint8))  # loads its kernel before the clock starts
         order = np.argsort(stream(seed, Stream.SHUFFLE).permutation(size)) if shuffle else None
-        return _of_problem(problem, order=order, spec=objective)
-    if _is_problem(objective):
-        return _of_problem(objective)
-    assert callable(objective)
-    return BoundObjective(name=objective_name(objective), function=objective, n=size, vectorized=vectorized)
+    elif _is_problem(objective):
+        problem = objective
+    else:
+        assert callable(objective)
+        return BoundObjective(name=name, function=objective, n=size, vectorized=vectorized)
+    optimum = getattr(problem, "optimum", None)
+    return BoundObjective(
+        name=name, function=problem.evaluate, n=size, dtype=np.uint8, optimum=optimum, order=order, spec=spec
+    )
 
 
 def objective_name(objective: AnyObjective) -> str:
-    """Say what to call an objective.
-
-    Examples
-    --------
-    >>> objective_name("hiff:n=64"), objective_name(len)
-    ('hiff:n=64', 'len')
-    """
+    """Say what to call an objective."""
     if isinstance(objective, str):
         return objective
     if _is_problem(objective):
         return repr(objective)
     return str(getattr(objective, "label", None) or getattr(objective, "__name__", type(objective).__name__))
-
-
-def _of_problem(problem: Problem, *, order: NDArray[np.intp] | None = None, spec: str | None = None) -> BoundObjective:
-    return BoundObjective(
-        name=spec or repr(problem),
-        function=problem.evaluate,
-        n=problem.n,
-        dtype=np.uint8,
-        optimum=getattr(problem, "optimum", None),
-        order=order,
-        spec=spec,
-    )
 
 
 def _is_problem(objective: Objective | Problem) -> TypeGuard[Problem]:

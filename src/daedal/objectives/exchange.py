@@ -20,18 +20,7 @@ _TICK = 0.05  # seconds between two looks at whether a silent program is still t
 
 
 class ProgramTimeout(ObjectiveError):  # noqa: N818 - as TimeoutError, but of a program
-    """An external program took longer than it may.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from daedal.objectives.program import Program
-    >>> try:
-    ...     Program("sleep 60", timeout=0.1)(np.array([[1, 0]]))
-    ... except ProgramTimeout:
-    ...     print("too slow")
-    too slow
-    """
+    """An external program took longer than it may."""
 
 
 class Exchange:

@@ -160,16 +160,6 @@ def kill_programs() -> None:
 
     It does not wait and takes no lock: a signal handler or another thread may call it. Calls that wait for an answer
     raise ObjectiveError.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from daedal.objectives.program import Program
-    >>> with Program("cat", persistent=True) as echo:
-    ...     before = echo(np.array([[1, 0]]))
-    ...     kill_programs()
-    ...     echo(np.array([[1, 1]]))  # a new process
-    array([11.])
     """
     for running in _live.copy():
         running.kill()

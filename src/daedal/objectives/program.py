@@ -6,7 +6,6 @@ import math
 import weakref
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -96,7 +95,10 @@ class Program:
         running: RunningProgram | None = None
         try:
             with interrupts_held():  # so that nothing comes between a start and the `finally` that answers for it
-                running = self._take()
+                try:
+                    running = self._idle.pop()
+                except IndexError:
+                    running = RunningProgram(self.command)
             if running.kept and not running.is_ready():
                 return None
             fitness = Exchange(running, text, rows, persistent=self.persistent, timeout=self.timeout).run()
@@ -109,13 +111,6 @@ class Program:
             if running is not None:
                 running.end()  # with whatever it left in the background
 
-    def _take(self) -> RunningProgram:
-        """Give the process that was kept, or a new one."""
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return RunningProgram(self.command)
-
     def close(self) -> None:
         """End the process that is kept, if any: end its input, wait one second, kill what is left of its group."""
         _close_all(self._idle)
@@ -123,9 +118,7 @@ class Program:
     def __enter__(self) -> Program:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -21,13 +21,7 @@ from daedal.settings.plugins import file_digest, is_file_spec, load, send_by_val
 
 @dataclass(frozen=True)
 class FileFunction:
-    """The function that "path/to/file.py:function" names; another process loads it for itself.
-
-    Examples
-    --------
-    >>> FileFunction("score.py:f").label
-    'score.py:f'
-    """
+    """The function that "path/to/file.py:function" names; another process loads it for itself."""
 
     spec: str
     identity: str | None = None
@@ -44,13 +38,7 @@ class FileFunction:
 
 
 def spec_parts(spec: str) -> tuple[str, str, str]:
-    """Take a text apart: its kind (program, file or problem), the path of a Python file, the function or command.
-
-    Examples
-    --------
-    >>> spec_parts("cmd:./score --fast"), spec_parts("score.py:f")
-    (('program', '', './score --fast'), ('file', 'score.py', 'f'))
-    """
+    """Take a text apart: its kind (program, file or problem), the path of a Python file, the function or command."""
     if spec.startswith("cmd:"):
         return "program", "", spec.removeprefix("cmd:")
     path, _, name = spec.rpartition(":")
@@ -58,13 +46,7 @@ def spec_parts(spec: str) -> tuple[str, str, str]:
 
 
 def read_objective(spec: str, n: int | None, *, persistent: bool = False) -> Objective | str:
-    """Give what a text names: a function in a Python file, a program ("cmd:..."), or else a problem's own name.
-
-    Examples
-    --------
-    >>> read_objective("hiff:n=64", None)
-    'hiff:n=64'
-    """
+    """Give what a text names: a function in a Python file, a program ("cmd:..."), or else a problem's own name."""
     kind, path, name = spec_parts(spec)
     if persistent and kind != "program":
         raise ValueError(f'--persistent is for programs, as in "cmd:./score", got {spec!r}')
@@ -108,47 +90,24 @@ def by_value(objective: AnyObjective) -> AnyObjective:
 
 
 def located(spec: str, folder: Path | None) -> str:
-    """Give a text with the path of its file, where it names one, seen from a folder.
-
-    Examples
-    --------
-    >>> located("score.py:f", Path("/work")), located("trap:k=5,n=50", Path("/work"))
-    ('/work/score.py:f', 'trap:k=5,n=50')
-    """
+    """Give a text with the path of its file, where it names one, seen from a folder."""
     before, path, after = _parts(spec)
     return spec if path is None or folder is None else f"{before}{folder / path}{after}"
 
 
 def without_folder(spec: str) -> str:
-    """Leave out the folder of a file; a command stays as it is.
-
-    Examples
-    --------
-    >>> without_folder("nk:some/file.nk"), without_folder("some/file.py:function"), without_folder("trap:k=5,n=50")
-    ('nk:file.nk', 'file.py:function', 'trap:k=5,n=50')
-    """
+    """Leave out the folder of a file: "nk:some/file.nk" becomes "nk:file.nk"; a command stays as it is."""
     if spec.startswith("cmd:"):
         return spec
-    path, _, function = spec.rpartition(":")
-    if path.endswith(".py"):
-        return f"{_last(path)}:{function}"
-    kind, colon, rest = spec.partition(":")
-    return f"{kind}{colon}{_last(rest)}"  # no parameter has a slash
-
-
-def _last(path: str) -> str:
-    return re.split(r"[/\\]", path)[-1]
+    names_function = spec.rpartition(":")[0].endswith(".py")
+    kind, colon, rest = ("", "", spec) if names_function else spec.partition(":")
+    return kind + colon + re.split(r"[/\\]", rest)[-1]  # neither a parameter nor a function has a slash
 
 
 def identity(spec: str) -> str:
     """Say which objective a text names: the same for each way to write it, and by content, not place, for a file.
 
     Of a program it is the command, and what is in the files that the command names.
-
-    Examples
-    --------
-    >>> identity("trap:n=50, k=5")
-    'trap:k=5,n=50'
     """
     before, path, after = _parts(spec)
     if spec.startswith("cmd:"):

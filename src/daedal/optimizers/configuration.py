@@ -94,14 +94,6 @@ class Builder(Configuration):
         Called with these four by keyword; its other parameters are the settings.
     values
         Settings that were changed.
-
-    Examples
-    --------
-    >>> import daedal
-    >>> def half(*, n, seed, limits, initial, popsize=50):
-    ...     return daedal.EDA(n=n, model=daedal.models.UMDA(), popsize=popsize, seed=seed, limits=limits)
-    >>> Builder(function=half).settings()
-    {'popsize': 50}
     """
 
     function: Callable[..., Optimizer]

@@ -25,13 +25,7 @@ _BYTES_AN_ENTRY = 12
 
 
 def default_popsize(n: int) -> int:
-    """Give a population size that solves deceptive problems of n variables as a rule (docs/models.md has the runs).
-
-    Examples
-    --------
-    >>> default_popsize(50)
-    2500
-    """
+    """Give a population size that solves deceptive problems of n variables as a rule (docs/models.md has the runs)."""
     return min(500 + 40 * n, 16_000)
 
 

@@ -78,13 +78,7 @@ def find_algorithm(given: AnyAlgorithm) -> Algorithm:
 
 
 def restored_algorithm(name: str, kind: str) -> Algorithm:
-    """Give the algorithm that a checkpoint names: never by a path, since that would run code; or else by its model.
-
-    Examples
-    --------
-    >>> restored_algorithm("UMDA", "UMDA").configuration.model
-    UMDA()
-    """
+    """Give the algorithm that a checkpoint names: never by a path, since that would run code; or else by its model."""
     if _is_known(name):
         return _registered[name]
     for preset in PRESETS:

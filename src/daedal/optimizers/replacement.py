@@ -19,15 +19,7 @@ Replacement: TypeAlias = Callable[[Scored, Scored, Scored, np.random.Generator],
 
 
 def keep_parents(population: Scored, parents: Scored, candidates: Scored, rng: np.random.Generator) -> Scored:
-    """Take parents and candidates as the next population (Algorithm 1, line 6).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one, two = (np.ones((1, 2), np.uint8), np.ones(1)), (np.zeros((1, 2), np.uint8), np.zeros(1))
-    >>> keep_parents(one, one, two, np.random.default_rng(0))[1]
-    array([1., 0.])
-    """
+    """Take parents and candidates as the next population (Algorithm 1, line 6)."""
     return np.vstack([parents[0], candidates[0]]), np.concatenate([parents[1], candidates[1]])
 
 
@@ -36,14 +28,6 @@ def rtr(population: Scored, parents: Scored, candidates: Scored, rng: np.random.
 
     Each candidate replaces the most similar of some random members, if it is better than that one. There are
     min(n, popsize / 20) of them, at least one. Different good solutions then live side by side.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> population = (np.array([[0, 0], [1, 1]], np.uint8), np.array([1.0, 1.0]))
-    >>> candidates = (np.array([[0, 1]], np.uint8), np.array([2.0]))
-    >>> sorted(rtr(population, population, candidates, np.random.default_rng(0))[1].tolist())
-    [1.0, 2.0]
     """
     rows, fitness = population[0].copy(), population[1].copy()
     window = max(1, min(rows.shape[1], len(rows) // 20))

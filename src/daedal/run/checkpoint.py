@@ -22,24 +22,10 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Checkpointer:
-    """Says when a checkpoint is due, and writes it.
+    """Says when a checkpoint is due, and writes it; the file before it is kept as ".previous".
 
-    Parameters
-    ----------
-    path
-        The file; the one before it is kept beside it, with ".previous" added to its name.
-    every
-        "60s" (also m and h): after this much time, also in the middle of a generation if evaluations come back one by
-        one; 5: after this many generations.
-    clock
-        Tells the time, in seconds.
-    write
-        Writes a file: see `write_checkpoint_file`.
-
-    Examples
-    --------
-    >>> Checkpointer("run.ckpt", "2m").seconds, Checkpointer("run.ckpt", 5).generations
-    (120.0, 5)
+    `every` is "60s" (also m and h): when that much time has passed, also in the middle of a generation; or 5: after that
+    many generations.
     """
 
     def __init__(

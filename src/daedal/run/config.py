@@ -36,25 +36,7 @@ DisplayFactory: TypeAlias = Callable[[str, float | None], AbstractContextManager
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """What a run is: everything that its result depends on, and how evaluations run.
-
-    Parameters
-    ----------
-    objective, n
-        What is optimised, and the number of its variables where it does not say so itself.
-    algorithm, seed
-        What optimises it; same seed, same result.
-    minimize
-        Whether smaller values are better.
-    vectorized, shuffle
-        Whether a function takes a batch; whether a named problem gets its variables in a random order.
-    limits
-        What ends the run, beside the algorithm's own limits.
-    evaluation
-        How evaluations run.
-    initial
-        Rows to begin with.
-    """
+    """What a run is: everything that its result depends on, and how evaluations run; see `maximize`."""
 
     objective: AnyObjective
     n: int | None = None

@@ -45,24 +45,10 @@ class Outcome:
 
 
 class Run:
-    """A run under way.
+    """A run under way: an optimizer that asks, an evaluator that answers, and who else is told.
 
-    Parameters
-    ----------
-    optimizer, evaluator
-        What asks, and what answers.
-    sign
-        1 where larger is better, -1 where smaller is: records have the objective's own sign.
-    limits
-        Only the time is watched here; the optimizer sees to the others.
-    config
-        What else a checkpoint has to hold, so that the run can be made again.
-    to_objective
-        Puts a row into the order of the objective's own variables.
-    checkpointer
-        Writes checkpoints.
-    callback
-        Called after every generation.
+    Of the limits only the time is watched here. `config` is what else a checkpoint has to hold; `to_objective` puts a
+    row into the order of the objective's own variables. Records have the objective's own sign.
     """
 
     def __init__(

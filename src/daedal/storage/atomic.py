@@ -26,13 +26,7 @@ class System(Protocol):
 
 
 def previous_path(path: str | os.PathLike[str]) -> Path:
-    """Tell where the predecessor of a file is kept.
-
-    Examples
-    --------
-    >>> previous_path("run.ckpt").name
-    'run.ckpt.previous'
-    """
+    """Tell where the predecessor of a file is kept."""
     return Path(f"{Path(path)}.previous")
 
 
@@ -47,35 +41,8 @@ def replace_file(
     """Write a file, in place of the one that may be there.
 
     At every moment, even if the process is killed or the power fails, `path` is the old file or the new one. The new
-    one is on the disk when this returns.
-
-    Parameters
-    ----------
-    path
-        The file. Its folder must exist.
-    write
-        Writes the content to the file that it is given.
-    what
-        What the file is, with its article, for the messages: "a checkpoint".
-    keep_previous
-        Whether the old file is kept, with ".previous" behind its name.
-    system
-        The calls that put bytes and names on the disk.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written. `path` is still the old file or already the new one, and no draft is left.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "letter.txt"
-    ...     for text in (b"Dear Icarus", b"Dear Minos"):
-    ...         replace_file(path, lambda file: file.write(text), what="a letter", keep_previous=True)
-    ...     path.read_text(), previous_path(path).read_text()
-    ('Dear Minos', 'Dear Icarus')
+    one is on the disk when this returns; after an OSError no draft is left. `what` is the file, with its article, for
+    the messages; `keep_previous` keeps the old one, with ".previous" behind its name.
     """
     target = Path(path)
     for place in (target, previous_path(target)) if keep_previous else (target,):
@@ -100,9 +67,7 @@ def _check_place(place: Path, what: str) -> None:
     if os.path.exists(place) and not os.path.isfile(place):  # A pipe or a device, which must not be replaced.
         raise OSError(f"expected a file to write {what} to, got {place}, which is not a plain file; name another one")
     if not os.path.isdir(place.parent):
-        raise FileNotFoundError(
-            f"expected to write {what} to {place}, but there is no folder {place.parent}; make it first"
-        )
+        raise FileNotFoundError(f"cannot write {what} to {place}: there is no folder {place.parent}; make it first")
 
 
 def _replace(target: Path, write: Callable[[BinaryIO], object], keep_previous: bool, system: System) -> None:

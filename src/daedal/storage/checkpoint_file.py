@@ -15,19 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.settings.checks import check_fits
+from daedal.storage import sealed_npz
 from daedal.storage.atomic import previous_path, replace_file, restated
 from daedal.storage.fields import MEMORY_PER_BYTE, fields_from_bytes, fields_to_bytes
 from daedal.storage.npy import check_array
-from daedal.storage.sealed_npz import (
-    FIRST_NAME_AT,
-    MALFORMED,
-    Member,
-    check_name,
-    damage_to,
-    directory_memory,
-    members_of,
-    write_npz,
-)
 from daedal.types import Json
 
 _VERSION = 2  # Version 1 was no .npz.
@@ -36,20 +27,7 @@ _OLD_MARK = b"DAEDAL\r\n"
 
 
 class CheckpointError(ValueError):
-    """The file is not a whole, undamaged checkpoint that this version can read.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "run.ckpt"
-    ...     _ = path.write_text("a diary")
-    ...     try:
-    ...         read_checkpoint_file(path)
-    ...     except CheckpointError as error:
-    ...         print(str(error).replace(folder, "")[1:])
-    run.ckpt is not a checkpoint of daedal: it begins with b'a diary'; name a file that daedal wrote
-    """
+    """The file is not a whole, undamaged checkpoint that this version can read."""
 
 
 def write_checkpoint_file(
@@ -61,46 +39,18 @@ def write_checkpoint_file(
 ) -> None:
     """Write arrays and fields to a file, and keep the file that was there as its predecessor.
 
-    The file is replaced at once and whole, or not at all, see `replace_file`.
-
-    Parameters
-    ----------
-    path
-        The file. Its folder must exist.
-    arrays
-        Arrays of bool, whole numbers of 8 to 64 bits or floats of 32 or 64 bits, of any shape, native or little endian.
-    fields
-        Whatever JSON holds, and NaN, the infinities and large whole numbers, at most 64 levels deep.
-    what
-        What the file is to the user, for the messages.
-
-    Raises
-    ------
-    TypeError
-        If an array or a field is of another kind.
-    ValueError
-        If an archive cannot have the name of an array; if the fields are too deep, or hold a whole number of more
-        digits than Python writes (4,300).
-    OSError
-        If the file cannot be written. `path` is still the old file or already the new one, and no draft is left.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "run.ckpt"
-    ...     write_checkpoint_file(path, arrays={"best": np.array([1, 0, 1], dtype=np.uint8)}, fields={"seed": 2**100})
-    ...     read_checkpoint_file(path)
-    ({'best': array([1, 0, 1], dtype=uint8)}, {'seed': 1267650600228229401496703205376})
+    The file is replaced at once and whole, or not at all, see `replace_file`. Arrays are of plain numbers, see
+    `check_array`; fields are what JSON holds, and NaN, the infinities and large whole numbers, at most 64 levels deep.
+    `what` is the file to the user, for the messages.
     """
     for name, array in arrays.items():
-        check_name(name)
+        sealed_npz.check_name(name)
         check_array(name, array)
         if name in (_VERSION_NAME, _FIELDS_NAME):
             raise ValueError(f"expected another name for an array, got {name!r}, which means something else here")
     text = np.frombuffer(fields_to_bytes(fields), dtype=np.uint8)
     members = {_VERSION_NAME: np.array(_VERSION, dtype=np.int64), **arrays, _FIELDS_NAME: text}
-    replace_file(path, lambda file: write_npz(file, members), what=what, keep_previous=True)
+    replace_file(path, lambda file: sealed_npz.write_npz(file, members), what=what, keep_previous=True)
 
 
 def read_checkpoint_file(
@@ -109,39 +59,7 @@ def read_checkpoint_file(
     """Read the arrays and the fields of a file, after a check of every byte of it.
 
     Nothing in the file is trusted, not even under a right checksum: no code is run, and no more memory is taken than
-    the size of the file allows for.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What the file is to the user, for the messages.
-
-    Returns
-    -------
-    arrays
-        The arrays by name: native, writeable, each with its own memory.
-    fields
-        The fields by name.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is not a checkpoint, damaged, cut short, of a newer daedal or of one before .npz; or too large for
-        this machine.
-    OSError
-        If there is no such file or it cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "run.ckpt"
-    ...     for generation in (1, 2):
-    ...         write_checkpoint_file(path, arrays={}, fields={"generation": generation})
-    ...     read_checkpoint_file(path)[1], read_checkpoint_file(previous_path(path))[1]
-    ({'generation': 2}, {'generation': 1})
+    the size of the file allows for. Arrays are native and writeable, each with its own memory.
     """
     source = Path(path)
     if os.path.exists(source) and not os.path.isfile(source):  # A folder, or a pipe to wait for without end.
@@ -153,23 +71,22 @@ def read_checkpoint_file(
         raise restated(error, f"expected {what} at {source}, found nothing there; {advice}") from error
     except OSError as error:
         raise restated(error, f"cannot read {what} from {source}: {error.strerror or error}") from error
-    if sentence := damage_to(data):
+    if sentence := sealed_npz.damage_to(data):
         raise _refusal(source, sentence)
     try:
         return _content(source, data)
     except CheckpointError:
         raise
-    except MALFORMED as error:
-        raise _refusal(
-            source, f"has content that no daedal writes ({str(error)[:200] or 'it ends too soon'})"
-        ) from error
+    except sealed_npz.MALFORMED as error:
+        why = str(error)[:200] or "it ends too soon"
+        raise _refusal(source, f"has content that no daedal writes ({why})") from error
 
 
 def _bytes_of(source: Path, what: str) -> bytes:
     """Read the file in one go, so that a file put in its place meanwhile cannot mix with it."""
     with source.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        _check_front(source, file.read(FIRST_NAME_AT + len(_VERSION_NAME)), what)
+        _check_front(source, file.read(sealed_npz.FIRST_NAME_AT + len(_VERSION_NAME)), what)
         _check_memory(source, 2 * size)  # before it is taken; the arrays are taken out of the bytes
         file.seek(0)
         return file.read(size)
@@ -185,7 +102,7 @@ def _check_front(source: Path, front: bytes, what: str) -> None:
         came = "is empty"
     elif not b"PK\3\4".startswith(front[:4]):
         came = f"begins with {front[:8]!r}"
-    elif not _VERSION_NAME.encode("ascii").startswith(front[FIRST_NAME_AT:]):
+    elif not _VERSION_NAME.encode("ascii").startswith(front[sealed_npz.FIRST_NAME_AT :]):
         came = "is a zip archive of something else"
     else:
         return
@@ -194,13 +111,12 @@ def _check_front(source: Path, front: bytes, what: str) -> None:
 
 def _content(source: Path, data: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
     """Take arrays and fields out of a file; one of `MALFORMED` for what the writer would not have written."""
-    _check_memory(source, 2 * len(data) + directory_memory(data))
-    members = members_of(data)
+    _check_memory(source, 2 * len(data) + sealed_npz.directory_memory(data))
+    members = sealed_npz.members_of(data)
     version = int(_taken(members, _VERSION_NAME).read_as(np.int64, 0))
     if version > _VERSION:
         raise CheckpointError(
-            f"{source} was written by a newer daedal (format {version}, this one reads up to {_VERSION}); "
-            "upgrade daedal"
+            f"{source} was written by a newer daedal (format {version}, this one up to {_VERSION}); upgrade daedal"
         )
     if version < _VERSION:
         raise ValueError(f"expected format {_VERSION}, got {version}")
@@ -210,7 +126,7 @@ def _content(source: Path, data: bytes) -> tuple[dict[str, NDArray[Any]], dict[s
     return {name: member.read() for name, member in members.items()}, fields
 
 
-def _taken(members: dict[str, Member], name: str) -> Member:
+def _taken(members: dict[str, sealed_npz.Member], name: str) -> sealed_npz.Member:
     if name not in members:
         raise ValueError(f"expected a member {name!r}, got none")
     return members.pop(name)

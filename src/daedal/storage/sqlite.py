@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from daedal.storage.sqlite_errors import NO_DATABASE, errors_explained, result_code
-
-__all__ = ["errors_explained", "open_database", "transaction"]
-
 _RETRY_SECONDS = 0.01
 _LEAST_BYTES = 512
 """The smallest page, and so the smallest file, of SQLite. It takes a file of one byte for an empty database."""
+
+_NO_DATABASE = "got a file that is not an SQLite database; name another one"
+_SIGNS_OF_DAMAGE = (
+    "Could not decode to UTF-8", "no such table", "no such column", "malformed database", "unsupported file"
+)  # fmt: skip
+"""What SQLite says of our own, fixed statements only where the file is not as it was made."""
 
 
 def open_database(
@@ -35,55 +37,16 @@ def open_database(
     """Open an SQLite file of one kind; make it first if it is missing or empty.
 
     The connection is in autocommit mode: every transaction is an explicit one, see `transaction`. Several processes may
-    open, and make, the same file at the same moment. A file of another kind is refused as it is, unchanged.
+    open, and make, the same file at the same moment. A file of another kind, or of a newer version, is refused as it
+    is, unchanged: ValueError. OSError for one that cannot be opened or written to.
 
-    Parameters
-    ----------
-    path
-        The file; its folder has to exist.
-    application
-        The number that marks files of this kind (SQLite's application_id), 1 to 2^31 - 1.
-    version
-        The version of the schema (SQLite's user_version), from 1 on. A file of a newer version is refused, and one of
-        an older version that has no migration.
-    schema
-        The statements that make the tables, each with its semicolon.
-    what
-        What such a file is, with its article, for error messages: "a cache of evaluations".
-    create
-        Whether a missing or empty file is made into a new one; otherwise it is an error.
-    read_only
-        Whether to read alone, which also works where the file or its folder must not be written. An older file is
-        migrated in memory, and left as it is.
-    timeout
-        Seconds to wait for another process that keeps the file locked.
-    migrations
-        For each older version, the statements that bring a file to the next one. A file is brought to `version` in one
-        transaction: to the end, or not at all.
-
-    Raises
-    ------
-    ValueError
-        The file is no such database, or one of another version.
-    OSError
-        The file cannot be opened or written to: a FileNotFoundError, IsADirectoryError, PermissionError, or, if another
-        process kept it locked, a TimeoutError.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     notes = open_database(
-    ...         Path(folder) / "notes.db", application=77, version=1, schema="CREATE TABLE note (text);", what="a diary"
-    ...     )
-    ...     with transaction(notes):
-    ...         _ = notes.execute("INSERT INTO note VALUES ('rain')")
-    ...     notes.execute("SELECT text FROM note").fetchall()
-    ...     notes.close()
-    [('rain',)]
+    `application` marks files of this kind (SQLite's application_id), `version`, from 1 on, is that of the `schema`
+    (user_version). `migrations` has, for each older version, the statements that bring a file to the next one: to the
+    last one, or not at all. `what` is such a file to the user: "a cache of evaluations". Where `read_only`, neither
+    file nor folder need be writable, and an older file is migrated in memory.
     """
-    _check_place(path, what, create=create)
-    kind = _Kind(_shown(path), application, version, schema, what, migrations)
+    _check_place(Path(path), what, create=create)
+    kind = _Kind(path, what, application, version, schema, migrations)
     with errors_explained(path, what):
         # The absolute path, because names such as ":memory:" mean something else to SQLite.
         connection = _connected(Path(path).absolute(), timeout, read_only=read_only)
@@ -92,7 +55,7 @@ def open_database(
             connection.execute("BEGIN")  # one look, which the process that just makes the file cannot come in between
             found = kind.version_of(connection)
             if not found and not create:
-                raise ValueError(f"expected {what} in {_shown(path)}, got an empty file; name another one")
+                raise ValueError(f"expected {_where(path, what)}, got an empty file; name another one")
             in_memory = read_only and 0 < found < version
             if in_memory:
                 connection = _copied(connection)
@@ -116,15 +79,6 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Write everything in the block, or nothing of it.
 
     The lock is taken at the beginning: whoever reads first and asks for it later may find it taken for good.
-
-    Examples
-    --------
-    >>> from contextlib import closing
-    >>> with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-    ...     with transaction(connection):
-    ...         _ = connection.execute("CREATE TABLE note (text)")
-    ...     connection.execute("SELECT name FROM sqlite_master").fetchall()
-    [('note',)]
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -140,11 +94,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 class _Kind:
     """What a file should be, and how it becomes that."""
 
-    path: str
+    path: str | os.PathLike[str]
+    what: str
     application: int
     version: int
     schema: str
-    what: str
     migrations: Mapping[int, str]
 
     def version_of(self, connection: sqlite3.Connection) -> int:
@@ -155,15 +109,12 @@ class _Kind:
         if (mark, found, tables) == (0, 0, 0):
             return 0
         if mark != self.application:
-            raise ValueError(
-                f"expected {self.what} in {self.path}, got an SQLite database of something else; name another file"
-            )
+            where = _where(self.path, self.what)
+            raise ValueError(f"expected {where}, got an SQLite database of something else; name another file")
         if found > self.version or any(old not in self.migrations for old in range(found, self.version)):
             age, advice = ("a newer", "upgrade daedal or name") if found > self.version else ("an older", "name")
-            raise ValueError(
-                f"expected {self.what} of format {self.version} in {self.path}, got format {found}, made by {age} "
-                f"daedal; {advice} another file"
-            )
+            where = _where(self.path, f"{self.what} of format {self.version}")
+            raise ValueError(f"expected {where}, got format {found}, made by {age} daedal; {advice} another file")
         return int(found)
 
     def bring_up(self, connection: sqlite3.Connection) -> None:
@@ -199,7 +150,7 @@ def _connected(path: Path, timeout: float, *, read_only: bool) -> sqlite3.Connec
         return _reader(f"{path.as_uri()}?mode=ro", timeout)
     except sqlite3.OperationalError as error:
         journal = path.with_name(path.name + "-wal")  # has what the file has not, and immutable leaves out
-        unwritable = result_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+        unwritable = _result_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
         if not unwritable or (journal.exists() and journal.stat().st_size):
             raise
     return _reader(f"{path.as_uri()}?mode=ro&immutable=1", timeout)
@@ -236,29 +187,73 @@ def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
             return  # some file systems cannot, and SQLite stays with what it had
         except sqlite3.OperationalError as error:
             # Two that change the mode at once would wait for each other for ever, so SQLite does not wait at all here.
-            if result_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            if _result_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(_RETRY_SECONDS)
 
 
-def _check_place(path: str | os.PathLike[str], what: str, *, create: bool) -> None:
+def _check_place(place: Path, what: str, *, create: bool) -> None:
     """Refuse what SQLite would only call "unable to open database file"."""
-    place = Path(path)
+    where = _where(place, what)
     if place.is_dir():
-        raise IsADirectoryError(f"expected a file for {what}, got the folder {_shown(path)}; name a file in it")
+        raise IsADirectoryError(f"expected a file for {what}, got the folder {str(place)!r}; name a file in it")
     if not place.parent.is_dir():
-        raise FileNotFoundError(
-            f"expected an existing folder for {what}, got {_shown(path)}, and there is no folder "
-            f"{_shown(place.parent)}; make it or name another one"
-        )
+        raise FileNotFoundError(f"expected {where}, but there is no folder {str(place.parent)!r}; make it first")
     if not place.exists():
         if not create:
-            raise FileNotFoundError(f"expected {what} in {_shown(path)}, got no such file; check the name")
+            raise FileNotFoundError(f"expected {where}, got no such file; check the name")
     elif not place.is_file():
-        raise ValueError(f"expected {what} in {_shown(path)}, got something that is not a file; name another one")
+        raise ValueError(f"expected {where}, got something that is not a file; name another one")
     elif 0 < place.stat().st_size < _LEAST_BYTES:
-        raise ValueError(f"expected {what} in {_shown(path)}, {NO_DATABASE}")
+        raise ValueError(f"expected {where}, {_NO_DATABASE}")
 
 
-def _shown(path: str | os.PathLike[str]) -> str:
-    return repr(os.fspath(path))
+def _where(path: str | os.PathLike[str], what: str) -> str:
+    return f"{what} in {os.fspath(path)!r}"
+
+
+@contextmanager
+def errors_explained(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+    """Turn what SQLite says about the file and its disk into one clear sentence; mistakes in programs pass as they are.
+
+    ValueError for a file that is damaged or no SQLite database; TimeoutError, PermissionError or another OSError.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        explained = _explained(error, _where(path, what))
+        if explained is None:
+            raise
+        raise explained from error
+
+
+def _result_code(error: sqlite3.Error) -> int | None:
+    """Give SQLite's primary result code, or None for errors that Python's module found itself."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def _explained(error: sqlite3.Error, where: str) -> OSError | ValueError | None:
+    code = _result_code(error)
+    if code in (None, sqlite3.SQLITE_ERROR) and str(error).startswith(_SIGNS_OF_DAMAGE):
+        code = sqlite3.SQLITE_CORRUPT
+    match code:
+        case sqlite3.SQLITE_NOTADB:
+            return ValueError(f"expected {where}, {_NO_DATABASE}")
+        case sqlite3.SQLITE_CORRUPT:
+            return ValueError(f"expected {where}, got a damaged file ({error}); restore a copy or name another one")
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return TimeoutError(
+                f"expected to use {where}, but another process kept it locked; try again when that has ended"
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            advice = "make both writable or name another file"
+            return PermissionError(f"expected to write {where}, but the file or its folder is read-only; {advice}")
+        case sqlite3.SQLITE_CANTOPEN:
+            advice = "make the file and its folder readable and writable, or name another file"
+            return PermissionError(f"expected to open {where}, but the system does not allow it; {advice}")
+        case sqlite3.SQLITE_FULL:
+            return OSError(f"expected to write {where}, but the disk is full; make room or name a file elsewhere")
+        case sqlite3.SQLITE_IOERR:
+            return OSError(f"expected to use {where}, but the disk did not obey ({error}); check it or name another")
+    return None

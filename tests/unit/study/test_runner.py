@@ -466,6 +466,7 @@ def test_what_a_file_becomes_in_the_middle_neither_ends_the_study_nor_is_taken_f
     assert rows == {(*each, FAILED): 3 for each in failed}
     assert (progress.done, progress.failed) == (17, 12)
     assert all("own.py has changed since" in row["error"] for row in store.rows() if row["status"] == FAILED)
+    (tmp_path / "own.py").unlink()  # which other processes would load
 
 
 def test_functions_and_algorithms_travel_without_their_file(tmp_path: Path) -> None:
