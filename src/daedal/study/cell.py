@@ -23,24 +23,10 @@ LIMITS = ("max_evaluations", "max_generations", "patience")
 
 @dataclass(frozen=True, kw_only=True)
 class StudyProblem:
-    """A problem of a study.
+    """A problem of a study: what tables call it, and its name ("trap:k=5,n=50") or "path/to/file.py:function".
 
-    Parameters
-    ----------
-    name
-        What tables call it.
-    problem
-        Its name ("trap:k=5,n=50"), or "path/to/file.py:function".
-    n, by_row
-        Number of variables, and whether the function takes one row, for a function in a file.
-    minimize
-        Whether smaller is better.
-    target
-        Fitness that counts as solved; a problem's own optimum where not given.
-    version
-        Any text; another version has runs of its own. For what a file or a program depends on and nobody can see.
-    timeout
-        Seconds that one evaluation may take; a run in which one takes longer fails.
+    `n` and `by_row` are for a function in a file. Another `version`, any text, has runs of its own: it is for what a
+    file or a program depends on and nobody can see. A run with an evaluation beyond `timeout` seconds fails.
     """
 
     name: str

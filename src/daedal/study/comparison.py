@@ -10,6 +10,7 @@ from daedal.evaluation.pool import Event
 from daedal.limits import StopReason
 from daedal.result import Result
 from daedal.run.config import RunConfig
+from daedal.study.statistics import mean_sd
 from daedal.study.worker import run_quietly, send, start_processes
 
 
@@ -53,20 +54,9 @@ def _run_or_error(config: RunConfig) -> Result | Exception:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What the runs of one algorithm came to.
+    """What the runs of one algorithm came to: means over its runs, evaluations up to the best.
 
-    Attributes
-    ----------
-    solved
-        Runs that reached the target or the known optimum; None where neither is known.
-    best
-        Mean of the best fitness.
-    evaluations, evaluations_sd
-        Mean and standard deviation of the evaluations up to the best.
-    cpu_seconds
-        Mean CPU time of a run.
-    cpu_seconds_per_evaluation
-        CPU time of all runs over their evaluations.
+    Solved is None where neither a target nor the optimum is known.
     """
 
     runs: int
@@ -79,24 +69,16 @@ class Summary:
 
 
 def summarise(results: Sequence[Result]) -> Summary:
-    """Sum up the runs of one algorithm, at least one.
-
-    Examples
-    --------
-    >>> import daedal
-    >>> runs = [daedal.maximize("onemax:n=10", algorithm="umda", popsize=100, seed=seed) for seed in range(3)]
-    >>> summarise(runs).solved
-    3
-    """
-    to_best = [result.evaluations_to_best for result in results]
+    """Sum up the runs of one algorithm, at least one."""
+    evaluations, evaluations_sd = mean_sd(result.evaluations_to_best for result in results)
     cpu = [result.cpu_seconds for result in results]
     known = [result.success for result in results if result.success is not None]
     return Summary(
         runs=len(results),
         solved=sum(known) if known else None,
         best=statistics.fmean(result.fitness for result in results),
-        evaluations=statistics.fmean(to_best),
-        evaluations_sd=statistics.stdev(to_best) if len(results) > 1 else 0.0,
+        evaluations=evaluations,
+        evaluations_sd=evaluations_sd,
         cpu_seconds=statistics.fmean(cpu),
         cpu_seconds_per_evaluation=sum(cpu) / sum(result.evaluations for result in results),
     )

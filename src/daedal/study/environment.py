@@ -10,26 +10,14 @@ from pathlib import Path
 
 @cache
 def environment() -> dict[str, str]:
-    """Say what runs are made with: versions, and the processor.
-
-    Examples
-    --------
-    >>> sorted(environment())
-    ['cpu', 'daedal', 'numba', 'numpy', 'python']
-    """
-    return {
-        "daedal": version("daedal"),
-        "numpy": version("numpy"),
-        "numba": version("numba"),
-        "python": platform.python_version(),
-        "cpu": _cpu(),
-    }
-
-
-def _cpu() -> str:
+    """Say what runs are made with: versions, and the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    processors = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        **{name: version(name) for name in ("daedal", "numpy", "numba")},
+        "python": platform.python_version(),
+        "cpu": processors[0] if processors else platform.processor() or platform.machine(),
+    }

@@ -19,15 +19,8 @@ _ARROW = {bool: "bool_", int: "int64", float: "float64", str: "string"}
 def export(rows: Iterable[Mapping[str, Any]], form: str, columns: Mapping[str, type]) -> Iterator[bytes]:
     r"""Give rows, all of the same columns, piece by piece in a format: csv, json (one array) or parquet.
 
-    Parameters
-    ----------
-    rows
-        What to write; any value may be None.
-    form
-        The format.
-    columns
-        The names of the columns, in their order, and the types of what is in them: bool, int, float or str. They do not
-        depend on the rows, of which there may be none.
+    The columns have names and types (bool, int, float or str), which do not depend on the rows: there may be none, and
+    any value may be None.
 
     Examples
     --------
@@ -56,13 +49,12 @@ def _json(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Ite
     """One array, one row per line; infinity and nan, which JSON does not have, become null."""
     yield b"["
     for index, row in enumerate(rows):
-        finite = {name: value if _is_json(value) else None for name, value in row.items()}
+        finite = {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in row.items()
+        }
         yield (b",\n" if index else b"\n") + json.dumps(finite, allow_nan=False).encode()
     yield b"\n]\n"
-
-
-def _is_json(value: object) -> bool:
-    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _parquet(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,19 +44,6 @@ def draw(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
 
     Lines join adjacent sizes. A size with runs still missing has an open marker; one without runs has none. The
     optimum, where the runs know it, or else the target is a dashed line.
-
-    Parameters
-    ----------
-    study, runs
-        What was run, and what came of it.
-    problem
-        The one to draw.
-
-    Examples
-    --------
-    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
-    >>> draw(study, {}, study.problems[0]).get_suptitle()
-    'onemax:n=20'
     """
     matplotlib = find_matplotlib()
     found = {algorithm: efforts(study, runs, problem, algorithm) for algorithm in study.algorithms}
@@ -64,45 +51,26 @@ def draw(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.0, 4.0), layout="constrained")
         figure.suptitle(_plain(problem_title(problem)[0]), fontsize=12, fontweight="bold")
         left, right = figure.subplots(1, 2, sharey=True)
-        goal = _goal(study, runs, problem)
-        lines = []
+        lines: dict[Line2D, str] = {}
         for axes, measure in ((left, "evaluations"), (right, "seconds")):
-            lines = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
-            _draw_goal(axes, goal, problem)
+            drawn = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
+            lines = {line: one.name for line, one in zip(drawn, found, strict=True) if found[one]}
+            _draw_goal(axes, study, runs, problem)
             _scale(axes)
-        _label(left, right, problem)
-        partial = any(not effort.complete for sizes in found.values() for effort in sizes)
-        drawn = [(line, one.name) for line, one in zip(lines, found, strict=True) if found[one]]
-        _draw_legend(figure, [line for line, _ in drawn], [name for _, name in drawn], partial=partial)
+        left.set_title(_plain(problem_title(problem)[1]), loc="left", fontsize=8, color=_GREY)
+        left.set_xlabel("Average evaluations until the best")
+        right.set_xlabel("Average CPU seconds until the best")
+        left.set_ylabel("Average best fitness" + (" (smaller is better)" if problem.minimize else ""))
+        if any(not effort.complete for sizes in found.values() for effort in sizes):
+            line2d = importlib.import_module("matplotlib.lines").Line2D
+            hollow = line2d([], [], linestyle="none", marker="o", color=_GREY, markerfacecolor="white")
+            lines[hollow] = "not all runs made"
+        _draw_legend(figure, lines)
     return figure
 
 
 def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
-    """Write a figure in several formats; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure
-        As `draw` gives it.
-    path_without_suffix
-        Where to; ".svg" and so on is put behind it.
-    formats
-        What matplotlib can write.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     paths = save(draw(study, {}, study.problems[0]), Path(folder) / "onemax", formats=["svg"])
-    >>> paths[0].name
-    'onemax.svg'
-    """
+    """Write a figure in several formats, and give the files; the same figure gives the same bytes."""
     matplotlib = find_matplotlib()
     paths = []
     for form in formats:
@@ -144,20 +112,14 @@ def _point(effort: Effort, measure: str) -> tuple[float, float] | None:
     return value.mean, effort.best.mean
 
 
-def _goal(study: Study, runs: Runs, problem: StudyProblem) -> tuple[str, float] | None:
-    """Give what there is to reach, and its name."""
+def _draw_goal(axes: Axes, study: Study, runs: Runs, problem: StudyProblem) -> None:
+    """Draw what there is to reach, if it is known."""
     cells = (study.cell(problem, algorithm, size) for algorithm in study.algorithms for size in algorithm.popsizes)
     known = (run.optimum for cell in cells for run in runs.get(cell.key, {}).values())
     optimum = next((optimum for optimum in known if optimum is not None), None)
-    if optimum is not None:
-        return "optimum", optimum
-    return None if problem.target is None else ("target", problem.target)
-
-
-def _draw_goal(axes: Axes, goal: tuple[str, float] | None, problem: StudyProblem) -> None:
-    if goal is None or not math.isfinite(goal[1]):
+    name, value = ("target", problem.target) if optimum is None else ("optimum", optimum)
+    if value is None or not math.isfinite(value):
         return
-    name, value = goal
     axes.axhline(value, linestyle=(0, (5, 3)), linewidth=0.9, color=_GREY, zorder=1, label="_optimum")
     # No point is beyond the optimum: on that side of the line there is room.
     axes.annotate(
@@ -197,30 +159,14 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
-def _label(left: Axes, right: Axes, problem: StudyProblem) -> None:
-    left.set_title(_plain(problem_title(problem)[1]), loc="left", fontsize=8, color=_GREY)
-    left.set_xlabel("Average evaluations until the best")
-    right.set_xlabel("Average CPU seconds until the best")
-    left.set_ylabel("Average best fitness" + (" (smaller is better)" if problem.minimize else ""))
-
-
-def _draw_legend(figure: Figure, lines: Sequence[Line2D], names: Sequence[str], *, partial: bool) -> None:
-    handles, labels = list(lines), list(names)
-    if partial:
-        line2d = importlib.import_module("matplotlib.lines").Line2D
-        handles.append(line2d([], [], linestyle="none", marker="o", color=_GREY, markerfacecolor="white"))
-        labels.append("not all runs made")
-    if not labels:
+def _draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
+    if not lines:
         return
+    numbers = [str(number) for number in range(len(lines))]
     legend = figure.legend(
-        handles,
-        [str(number) for number in range(len(labels))],
-        loc="outside lower center",
-        ncols=min(len(labels), 5),
-        frameon=False,
-        handlelength=3.6,
+        list(lines), numbers, loc="outside lower center", ncols=min(len(lines), 5), frameon=False, handlelength=3.6
     )
-    for text, label in zip(legend.get_texts(), labels, strict=True):
+    for text, label in zip(legend.get_texts(), lines.values(), strict=True):
         text.set_text(_plain(label))  # afterwards, because a legend leaves out what begins with an underscore
 
 

@@ -17,23 +17,20 @@ def store_locked(path: Path) -> Iterator[None]:
     """
     path = path.resolve()  # whatever name it goes by
     beside = path.with_name(path.name + ".lock")
-    taken = (
-        f"expected to run a study with {path} alone, but another process is doing so; wait for its end, or name "
-        "another store"
-    )
     lock = FileLock(beside)
     try:
         lock.acquire(timeout=0)
+        if not beside.exists():  # whoever held it has just removed it
+            lock.release()
+            raise Timeout(str(beside))
     except Timeout as error:
-        raise ValueError(taken) from error
+        raise ValueError(
+            f"expected to run with {path} alone, but another study does; wait for its end, or name another store"
+        ) from error
     except PermissionError as error:
         raise PermissionError(
-            f"expected to write a store of study results in '{path}', but the file or its folder is read-only; "
-            "make both writable or name another file"
+            f"expected to write '{path}', but the file or its folder is read-only; make both writable or name another"
         ) from error
-    if not beside.exists():  # whoever held it has just removed it
-        lock.release()
-        raise ValueError(taken)
     try:
         yield
     finally:

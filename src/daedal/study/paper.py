@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import TypeVar
 
 from daedal.objectives.spec import identity
 from daedal.problems import read_nk
@@ -32,6 +33,7 @@ QUICK_POPSIZE = 64_000
 FIGURES = ("trap:k=5,n=75", "nk:n=34,k=4,i=1")
 """The problems of the paper's two figures."""
 
+_T = TypeVar("_T", StudyProblem, StudyAlgorithm)
 _OTHER_NAMES = {"dae": "DAE-EDA", "dae-2015": "DAE-EDA", "rbm": "RBM-EDA"}
 
 
@@ -44,20 +46,10 @@ def table1(
     nk_dir: Path | None = None,
     quick: bool = False,
 ) -> Study:
-    """Give the study of Table 1, or of a part of it.
+    """Give the study of Table 1, or of a part of it: quick are its small rows, without RBM-EDA.
 
-    Parameters
-    ----------
-    problems, algorithms
-        Names as in the table ("nk:n=30,k=4,i=1", "DAE-EDA"); a kind of problem ("nk") stands for all of it.
-    runs
-        Runs of each cell; 20, or 10 of the quick table.
-    max_popsize
-        The largest population size to try.
-    nk_dir
-        Folder with the paper's landscapes, such as nk_30_4.1, which then stand for themselves.
-    quick
-        The small rows of the table, without RBM-EDA.
+    Problems and algorithms are called as in the table ("nk:n=30,k=4,i=1", "DAE-EDA"); a kind of problem ("nk") stands
+    for all of it. The paper's landscapes, such as nk_30_4.1, stand for themselves where they are in `nk_dir`.
 
     Examples
     --------
@@ -69,44 +61,34 @@ def table1(
     text = resources.files("daedal.study").joinpath("table1.toml").read_text(encoding="utf-8")
     study = Study.from_dict(tomllib.loads(text))
     largest = max_popsize if max_popsize is not None else QUICK_POPSIZE if quick else None
-    chosen = _algorithms(study, algorithms or (QUICK_ALGORITHMS if quick else ()))
+    rows = _chosen("problem", study.problems, problems or (QUICK_PROBLEMS if quick else ()), _is_problem)
+    names = algorithms or (QUICK_ALGORITHMS if quick else ())
+    rivals = _chosen("algorithm", study.algorithms, names, _is_algorithm)
     return dataclasses.replace(
         study,
-        problems=tuple(
-            _from_folder(problem, nk_dir) for problem in _problems(study, problems or (QUICK_PROBLEMS if quick else ()))
-        ),
-        algorithms=tuple(_up_to(algorithm, largest) for algorithm in chosen),
+        problems=tuple(_from_folder(problem, nk_dir) for problem in rows),
+        algorithms=tuple(_up_to(algorithm, largest) for algorithm in rivals),
         runs=runs if runs is not None else QUICK_RUNS if quick else study.runs,
     )
 
 
-def _problems(study: Study, names: Sequence[str]) -> list[StudyProblem]:
-    """Give the problems that are named, in the order of the table."""
-    wanted: set[str] = set()
+def _chosen(what: str, things: Sequence[_T], names: Sequence[str], is_meant: Callable[[str, str], bool]) -> list[_T]:
+    """Give the things that are named, in the order of the table; all where no name is given."""
     for name in names:
-        found = {one.name for one in study.problems if _sorted(name) in (_sorted(one.name), one.name.partition(":")[0])}
-        if not found:
-            raise ValueError(unknown("problem of Table 1", name, [problem.name for problem in study.problems]))
-        wanted |= found
-    return [problem for problem in study.problems if problem.name in wanted or not names]
+        if not any(is_meant(name, thing.name) for thing in things):
+            raise ValueError(unknown(f"{what} of Table 1", name, [thing.name for thing in things]))
+    return [thing for thing in things if not names or any(is_meant(name, thing.name) for name in names)]
 
 
-def _sorted(name: str) -> str:
-    """Write a problem's parameters in one order: "trap:n=20, k=4" is "trap:k=4,n=20"."""
-    kind, colon, parameters = name.replace(" ", "").partition(":")
-    return f"{kind}{colon}{','.join(sorted(parameters.split(',')))}"
+def _is_problem(given: str, name: str) -> bool:
+    """Whether a text names a problem: "trap:n=20, k=4" is "trap:k=4,n=20", and so is the kind alone."""
+    kind, colon, parameters = given.replace(" ", "").partition(":")
+    own_kind, _, own = name.partition(":")
+    return kind == own_kind and (not colon or sorted(parameters.split(",")) == sorted(own.split(",")))
 
 
-def _algorithms(study: Study, names: Sequence[str]) -> list[StudyAlgorithm]:
-    """Give the algorithms that are named, in the order of the table."""
-    by_name = {algorithm.name.lower(): algorithm for algorithm in study.algorithms}
-    wanted = set()
-    for name in names:
-        key = _OTHER_NAMES.get(name.lower(), name).lower()
-        if key not in by_name:
-            raise ValueError(unknown("algorithm of Table 1", name, [one.name for one in study.algorithms]))
-        wanted.add(by_name[key].name)
-    return [algorithm for algorithm in study.algorithms if algorithm.name in wanted or not names]
+def _is_algorithm(given: str, name: str) -> bool:
+    return _OTHER_NAMES.get(given.lower(), given).lower() == name.lower()
 
 
 def _up_to(algorithm: StudyAlgorithm, largest: int | None) -> StudyAlgorithm:
@@ -114,10 +96,8 @@ def _up_to(algorithm: StudyAlgorithm, largest: int | None) -> StudyAlgorithm:
         return algorithm
     popsizes = tuple(size for size in algorithm.popsizes if size is None or size <= largest)
     if not popsizes:
-        raise ValueError(
-            f"expected a largest popsize of at least {algorithm.popsizes[0]}, the smallest of {algorithm.name}, "
-            f"got {largest}"
-        )
+        least = f"{algorithm.popsizes[0]}, the smallest of {algorithm.name}"
+        raise ValueError(f"expected a largest popsize of at least {least}, got {largest}")
     return dataclasses.replace(algorithm, popsizes=popsizes)
 
 

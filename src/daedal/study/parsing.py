@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from daedal.limits import Limits
 from daedal.objectives.spec import identity, located, read_objective
@@ -23,12 +23,7 @@ from daedal.study.stored_algorithm import stored_algorithm
 _LARGEST_POPSIZE = 10**12
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-_T = TypeVar("_T", bound=_Named)
+_T = TypeVar("_T", StudyProblem, StudyAlgorithm)
 
 
 def check_keys(owner: str, given: Mapping[str, object], known: Sequence[str]) -> None:
@@ -116,10 +111,8 @@ def _check_repeatable(algorithm: Algorithm) -> None:
     """Refuse what cannot be known again: a setting without a text of its own, or an end by the clock."""
     for name, value in algorithm.settings().items():
         if isinstance(value, list | dict | set) or " at 0x" in repr(value):
-            raise ValueError(
-                f"a study knows runs by their settings, so each has to be a number, a text or a tuple of these, got "
-                f"{name}={value!r} of {algorithm.name}"
-            )
+            allowed = "a study knows runs by their settings, so each has to be a number, a text or a tuple of these"
+            raise ValueError(f"{allowed}, got {name}={value!r} of {algorithm.name}")
     for name in ("max_seconds", "target"):
         if getattr(algorithm.limits, name) is not None:
             raise ValueError(f"expected {algorithm.name} without {name} among its limits, which a study cannot repeat")

@@ -40,13 +40,7 @@ Choice: TypeAlias = Settled | Unsettled
 
 
 def choices(outcomes: Outcomes, popsizes: Sequence[int | None], seeds: Sequence[int]) -> dict[int, Choice]:
-    """Give, for each level, the smallest population size that reaches it.
-
-    Examples
-    --------
-    >>> choices({50: {0: False, 1: True}, 100: {0: True, 1: True}}, [50, 100], range(2))
-    {50: Settled(popsize=50), 90: Settled(popsize=100)}
-    """
+    """Give, for each level, the smallest population size that reaches it."""
     return {level: _choice(outcomes, popsizes, seeds, level) for level in LEVELS}
 
 

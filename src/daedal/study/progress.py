@@ -18,16 +18,9 @@ MOST_CONFIRMED = 100_000
 class Order:
     """How a study is to be run.
 
-    Parameters
-    ----------
-    workers
-        Processes; the results do not depend on it.
-    full_grid
-        Whether to run every population size in full, though the answer is known earlier. None: as the last time.
-    confirm
-        How many fresh seeds confirm each choice. None: as the last time, and none at first.
-    retry_failed
-        Whether to run again what has failed. What was killed from outside is run again in any case.
+    A full grid runs every population size in full, though the answer is known earlier; `confirm` is how many fresh
+    seeds confirm each choice. None stands for what held the last time. What was killed from outside is run again in
+    any case, what has failed where `retry_failed` says so.
     """
 
     workers: int = 1
@@ -37,28 +30,17 @@ class Order:
 
     def __post_init__(self) -> None:
         check_whole("workers", self.workers, least=1, hint="as many as the machine has cores")
-        if self.confirm is None:
-            return
-        if check_whole("confirm", self.confirm, least=0, hint="0 confirms nothing") > MOST_CONFIRMED:
+        confirm = 0 if self.confirm is None else self.confirm
+        if check_whole("confirm", confirm, least=0, hint="0 confirms nothing") > MOST_CONFIRMED:
             raise ValueError(f"expected at most confirm={MOST_CONFIRMED:,}, got confirm={self.confirm}")
 
 
 @dataclass
 class Progress:
-    """How far a study is.
+    """How far a study is: all runs so far, those that ended now (done, some of them failed or killed), and those ahead.
 
-    Attributes
-    ----------
-    done, failed, killed
-        Runs that ended now, those among them that failed, and those that were killed from outside.
-    found
-        Runs that the store had already.
-    ahead
-        Runs that are certain to be needed, those under way included, by cell; more may follow from what they bring.
-    runs
-        All runs so far, as `Store.runs` gives them.
-    took
-        Seconds on the clock of the runs that ended now, by the key of their cell.
+    Ahead, by cell, are runs that are certain to be needed, those under way included; more may follow from what they
+    bring. Found are runs that the store had already, and `took` are seconds on the clock, by the key of their cell.
     """
 
     study: Study

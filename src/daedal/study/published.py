@@ -26,13 +26,7 @@ PublishedTable: TypeAlias = Mapping[tuple[str, str], Mapping[int, Published | No
 
 
 def is_theirs(problem: StudyProblem) -> bool:
-    """Whether a problem is the paper's own, and not another landscape, drawn from a seed, that stands for it.
-
-    Examples
-    --------
-    >>> is_theirs(StudyProblem(name="nk:n=30,k=4,i=2", problem="nk:n=30,k=4,seed=2"))
-    False
-    """
+    """Whether a problem is the paper's own, and not another landscape, drawn from a seed, that stands for it."""
     _, _, parameters = problem.problem.partition(":")
     return "seed" not in [one.partition("=")[0].strip() for one in parameters.split(",")]
 
@@ -42,26 +36,17 @@ def published() -> dict[tuple[str, str], dict[int, Published | None]]:
     """Give the paper's Table 1: 16 problems, 4 algorithms, 2 levels.
 
     Its CPU seconds come from Octave 3.2.4 on one core of an AMD Opteron 6272; it reports no population sizes.
-
-    Examples
-    --------
-    >>> numbers = published()["trap:k=4,n=20", "BOA"][50]
-    >>> numbers.evaluations
-    Measure(mean=1850.0, sd=382.0, star=True, p=None)
-    >>> published()["hiff:n=64", "PBIL"]
-    {50: None, 90: None}
     """
     text = resources.files("daedal.study").joinpath("table1.csv").read_text(encoding="utf-8")
     found: dict[tuple[str, str], dict[int, Published | None]] = {}
     for row in csv.DictReader(text.splitlines()):
-        found.setdefault((row["problem"], row["algorithm"]), {})[int(row["success_percent"])] = _published(row)
+        levels = found.setdefault((row["problem"], row["algorithm"]), {})
+        levels[int(row["success_percent"])] = (
+            Published(evaluations=_measure(row, "evaluations"), seconds=_measure(row, "seconds"))
+            if row["evaluations"]
+            else None
+        )
     return found
-
-
-def _published(row: Mapping[str, str]) -> Published | None:
-    if not row["evaluations"]:
-        return None
-    return Published(evaluations=_measure(row, "evaluations"), seconds=_measure(row, "seconds"))
 
 
 def _measure(row: Mapping[str, str], name: str) -> Measure:

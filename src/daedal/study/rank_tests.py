@@ -37,27 +37,11 @@ _NO_DIFFERENCE = Comparison(1.0, 0)
 
 
 def compare(a: Mapping[int, float], b: Mapping[int, float], *, test: Test) -> Comparison:
-    """Compare the values of two algorithms.
+    """Compare the values of two algorithms, given by seed; p is 1.0 where there is nothing to compare.
 
-    Parameters
-    ----------
-    a, b
-        Values by seed.
-    test
-        "signed-rank" takes the seeds that both have, and of these the ones with different values; the law is exact
-        up to 50 pairs, or up to 13 where values agree or differences are tied. "mann-whitney" takes all values; the
-        law is exact where one side has at most 8 and no value comes twice.
-
-    Returns
-    -------
-    Comparison
-        p is 1.0 where there is nothing to compare: no common seed, a side without values, or no difference.
-
-    Examples
-    --------
-    >>> a, b = {seed: 100.0 + seed for seed in range(8)}, {seed: 120.0 + 2 * seed for seed in range(8)}
-    >>> compare(a, b, test="signed-rank").p  # all eight are smaller: 2 of the 2**8 ways to set the signs
-    0.0078125
+    "signed-rank" takes the seeds that both have, and of these the ones with different values; the law is exact up to 50
+    pairs, or up to 13 where values agree or differences are tied. "mann-whitney" takes all values; the law is exact
+    where one side has at most 8 and no value comes twice.
     """
     if test == "signed-rank":
         return _signed_rank(a, b)
@@ -123,7 +107,6 @@ def _tie_term(ties: Sequence[int]) -> int:
 
 
 def _two_sided(z: float) -> float:
-    """Give the chance that a standard normal is beyond z, times two."""
     return math.erfc(z / math.sqrt(2))
 
 

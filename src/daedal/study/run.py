@@ -1,60 +1,39 @@
-"""What is known of a run."""
+"""What is known of a run, and the records of its generations as a store keeps them."""
 
 from __future__ import annotations
 
+import json
+import math
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from daedal.optimizers.base import Generation
 
 DONE, FAILED, KILLED = "done", "failed", "killed"
 
+_COLUMNS = """
+problem algorithm preset popsize seed status success best optimum evaluations_to_best evaluations unique_evaluations
+batches generations cpu_seconds_to_best cpu_seconds stop error x settings content daedal numpy numba python cpu finished
+cell
+"""
+_WHOLE = "popsize seed evaluations_to_best evaluations unique_evaluations batches generations"
 COLUMNS: dict[str, type] = {
-    "problem": str,
-    "algorithm": str,
-    "preset": str,
-    "popsize": int,
-    "seed": int,
-    "status": str,
+    **dict.fromkeys(_COLUMNS.split(), str),
     "success": bool,
-    "best": float,
-    "optimum": float,
-    "evaluations_to_best": int,
-    "evaluations": int,
-    "unique_evaluations": int,
-    "batches": int,
-    "generations": int,
-    "cpu_seconds_to_best": float,
-    "cpu_seconds": float,
-    "stop": str,
-    "error": str,
-    "x": str,
-    "settings": str,
-    "content": str,
-    "daedal": str,
-    "numpy": str,
-    "numba": str,
-    "python": str,
-    "cpu": str,
-    "finished": str,
-    "cell": str,
+    **dict.fromkeys(_WHOLE.split(), int),
+    **dict.fromkeys(("best", "optimum", "cpu_seconds_to_best", "cpu_seconds"), float),
 }
 """What is known of a run. Problem and algorithm are called as in the study; the preset is the algorithm's own name."""
 
 
-@dataclass(kw_only=True, slots=True)  # not frozen, which takes twice as long: there may be 100,000
+@dataclass(slots=True)  # not frozen, which takes twice as long: there may be 100,000
 class Run:
     """What the analysis needs to know of a run.
 
-    Attributes
-    ----------
-    status
-        "done"; "failed": it raised, or ended its process; "killed": its process was killed from outside.
-    success
-        Whether it solved its problem; None where that cannot be known, False for a run that did not end well.
-    evaluations, seconds
-        Until the best solution: evaluations, and CPU seconds.
-    batches, generations
-        Of the whole run; None in stores from before batches were counted.
-    cpu
-        The processor that it was made with, where it was written down.
+    Failed: it raised, or ended its process; killed: its process was killed from outside. Success is None where it
+    cannot be known, False for a run that did not end well. Evaluations and CPU seconds count until the best solution;
+    batches are None in stores from before they were counted.
     """
 
     seed: int
@@ -69,3 +48,25 @@ class Run:
     generations: int | None = None
     error: str | None = None
     cpu: str | None = None
+
+
+def packed_history(history: Sequence[Generation]) -> bytes:
+    """Give the records by column, as JSON, compressed: any program can read it."""
+    columns: dict[str, list[float | None]] = {
+        name: [_finite(getattr(record, name)) for record in history]
+        for name in ("evaluations", "best", "mean", "cpu_seconds")
+    }
+    names = dict.fromkeys(name for record in history for name in record.info)
+    columns |= {name: [_finite(record.info.get(name, math.nan)) for record in history] for name in names}
+    return zlib.compress(json.dumps(columns, separators=(",", ":"), allow_nan=False).encode())
+
+
+def unpacked_history(packed: bytes) -> dict[str, list[float]]:
+    """Give the columns again; nan for what is unknown or infinite."""
+    columns: dict[str, list[float | None]] = json.loads(zlib.decompress(packed))
+    return {name: [math.nan if value is None else value for value in found] for name, found in columns.items()}
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity and no nan."""
+    return value if math.isfinite(value) else None

@@ -35,24 +35,15 @@ def run_study(
     executor: Executor | None = None,
     pool: PoolFactory = start_processes,
 ) -> Progress:
-    """Run what is missing; what the store has is never run again.
-
-    Parameters
-    ----------
-    study, store, order
-        What to run, where to write it down, and how.
-    watcher
-        Who wants to see it go.
-    executor
-        Who runs it, instead of processes of our own: Dask's `client.get_executor()`, say.
-    pool
-        Makes the processes.
+    """Run what is missing, in processes of our own or an executor's; what the store has is never run again.
 
     A run that raises, or whose process dies, is written down as failed, and the study goes on. Ctrl-C ends it: the
     runs under way are lost, all others are in the store.
     """
     with store_locked(store.path):
-        _refuse_stored(study)
+        for one in study.algorithms:
+            if isinstance(one.algorithm.configuration, StoredConfiguration):
+                one.algorithm.configuration.build(n=2)  # which refuses
         confirm, full_grid = store.remember(study, confirm=order.confirm, full_grid=order.full_grid)
         schedule = Schedule(study, store, replace(order, confirm=confirm, full_grid=full_grid))
         if watcher is not None:
@@ -63,12 +54,6 @@ def run_study(
                 schedule.progress.workers = workers.size
                 _work_through(schedule, workers, watcher)
         return schedule.progress
-
-
-def _refuse_stored(study: Study) -> None:
-    for one in study.algorithms:
-        if isinstance(one.algorithm.configuration, StoredConfiguration):
-            one.algorithm.configuration.build(n=2)
 
 
 def _prepare(study: Study) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,7 @@ class Study:
 
     def __post_init__(self) -> None:
         if check_whole("runs", self.runs, least=1, hint="20 is the paper's number") > CONFIRMATION:
-            raise ValueError(
-                f"expected at most {CONFIRMATION} runs, beyond which are the seeds that confirm, got {self.runs}"
-            )
+            raise ValueError(f"expected at most {CONFIRMATION} runs: the seeds beyond confirm them, got {self.runs}")
 
     @property
     def seeds(self) -> range:
@@ -81,11 +79,7 @@ class Study:
 
     def cells(self) -> list[Cell]:
         """Give all cells."""
-        return [
-            self.cell(problem, algorithm, popsize)
-            for problem, algorithm in self.pairs()
-            for popsize in algorithm.popsizes
-        ]
+        return [self.cell(*pair, popsize) for pair in self.pairs() for popsize in pair[1].popsizes]
 
     def as_dict(self) -> dict[str, object]:
         """Give what `from_dict` reads, for a store."""
@@ -94,7 +88,7 @@ class Study:
             "seed": self.seed,
             "shuffle": self.shuffle,
             "limits": {name: value for name in LIMITS if (value := getattr(self.limits, name)) is not None},
-            "problems": [_given(dataclasses.asdict(problem) | _wherever(problem)) for problem in self.problems],
+            "problems": list(map(_described, self.problems)),
             "algorithms": list(map(described, self.algorithms)),
         }
 
@@ -117,10 +111,10 @@ class Study:
         parsing.read_popsizes(popsizes)  # checks them, though every algorithm may have its own
         return cls(
             problems=parsing.read_several(
-                "problems", given, lambda one: parsing.read_problem(one, folder, stored=stored)
+                "problems", given, partial(parsing.read_problem, folder=folder, stored=stored)
             ),
             algorithms=parsing.read_several(
-                "algorithms", given, lambda one: parsing.read_algorithm(one, popsizes, folder, stored=stored)
+                "algorithms", given, partial(parsing.read_algorithm, popsizes=popsizes, folder=folder, stored=stored)
             ),
             runs=given.get("runs", 20),
             seed=parsing.read_seed(given.get("seed", 0)),
@@ -151,10 +145,8 @@ def _cell(problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int | None,
     return Cell(problem=problem, algorithm=algorithm, popsize=popsize, limits=limits, shuffle=shuffle)
 
 
-def _wherever(problem: StudyProblem) -> dict[str, object]:
+def _described(problem: StudyProblem) -> dict[str, object]:
     """Say what a problem is by what is in its file, not by where it lies: one study may be run from several folders."""
-    return {"problem": without_folder(problem.problem), "identity": problem.content["problem"]}
-
-
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    fields = dataclasses.asdict(problem)
+    fields |= {"problem": without_folder(problem.problem), "identity": problem.content["problem"]}
     return {name: value for name, value in fields.items() if value not in (None, "")}

@@ -14,18 +14,7 @@ LEVEL = 0.01
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjust p-values for their number, after Holm: the chance of any false alarm among them stays at the level.
-
-    Returns
-    -------
-    list of float
-        In the order given.
-
-    Examples
-    --------
-    >>> holm([0.0625, 0.0078125, 0.5])
-    [0.125, 0.0234375, 0.5]
-    """
+    """Adjust p-values for their number, after Holm: the chance of any false alarm among them stays at the level."""
     adjusted = [0.0] * len(p)
     reached = 0.0
     for step, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
@@ -37,26 +26,7 @@ def holm(p: Sequence[float]) -> list[float]:
 def pairwise(
     values: Mapping[str, Mapping[int, float]], *, test: Test = "signed-rank", correct: bool = False
 ) -> dict[tuple[str, str], float]:
-    """Give the p-value of each pair of algorithms, compared on one problem at one success level.
-
-    Parameters
-    ----------
-    values
-        For each algorithm its values by seed.
-    correct
-        Adjust for the number of pairs, see `holm`.
-
-    Returns
-    -------
-    dict
-        Each pair once, in the order of the names.
-
-    Examples
-    --------
-    >>> values = {"dae": {1: 3.0, 2: 4.0}, "rbm": {1: 5.0, 2: 7.0}, "boa": {1: 5.0, 2: 7.0}}
-    >>> pairwise(values)
-    {('dae', 'rbm'): 0.5, ('dae', 'boa'): 0.5, ('rbm', 'boa'): 1.0}
-    """
+    """Give the p-value of each pair of algorithms, once, from their values by seed; corrected: see `holm`."""
     pairs = list(combinations(values, 2))
     p = [compare(values[a], values[b], test=test).p for a, b in pairs]
     return dict(zip(pairs, holm(p) if correct else p, strict=True))
@@ -64,15 +34,7 @@ def pairwise(
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the tests say of an algorithm among its rivals.
-
-    Attributes
-    ----------
-    star
-        Whether it is significantly better than all of them.
-    p
-        The largest of the p-values against them; None without a rival.
-    """
+    """Whether an algorithm is significantly better than all its rivals, and the largest p-value against them."""
 
     star: bool = False
     p: float | None = None
@@ -88,22 +50,9 @@ def verdicts(
     """Find the algorithm whose values are significantly smaller than those of every other.
 
     It has to be significant against each other one, with smaller ranks and with a smaller mean of all its values:
-    the mean is what a table shows, and with missing seeds, or a few large values, the two can disagree.
-
-    Parameters
-    ----------
-    values
-        For each algorithm its values by seed. One without values keeps the others from a star, as nothing shows that
-        they are better: leave out what is not to be compared.
-    correct
-        Adjust for the number of all pairs, see `holm`. The paper does not.
-    level
-        The p-value has to be below it.
-
-    Returns
-    -------
-    dict
-        By name; at most one has a star. An algorithm without rivals has none.
+    the mean is what a table shows, and with missing seeds, or a few large values, the two can disagree. An algorithm
+    without rivals has no star; one without values keeps the others from it, as nothing shows that they are better. The
+    paper does not correct for the number of pairs.
 
     Examples
     --------
@@ -125,25 +74,13 @@ def verdicts(
 
 
 def can_be_significant(runs: int, *, test: Test, pairs: int = 1, level: float = LEVEL) -> bool:
-    """Say whether any outcome of so many runs gives a p-value below the level, corrected for a number of pairs.
-
-    Examples
-    --------
-    >>> [can_be_significant(runs, test="signed-rank") for runs in (7, 8)]
-    [False, True]
-    """
+    """Say whether any outcome of so many runs gives a p-value below the level, corrected for a number of pairs."""
     apart = {seed: float(seed) for seed in range(runs)}, {seed: 2.0 * seed + runs for seed in range(runs)}
     return pairs * compare(*apart, test=test).p < level
 
 
 def mean_sd(values: Iterable[float]) -> tuple[float, float]:
-    """Give the mean and the standard deviation of a sample (n - 1 below), which is 0.0 for one value.
-
-    Examples
-    --------
-    >>> mean_sd([1.0, 3.0, 5.0])
-    (3.0, 2.0)
-    """
+    """Give the mean and the standard deviation of a sample (n - 1 below), which is 0.0 for one value."""
     sample = list(values)
     if not sample:
         raise ValueError("expected at least one value, got none")
@@ -151,13 +88,7 @@ def mean_sd(values: Iterable[float]) -> tuple[float, float]:
 
 
 def required(level_percent: int, runs: int) -> int:
-    """Count the successes that are needed for a success level: the fewest with successes / runs >= level.
-
-    Examples
-    --------
-    >>> required(90, 20), required(50, 7)
-    (18, 4)
-    """
+    """Count the successes that are needed for a success level: the fewest with successes / runs >= level."""
     if not 0 <= level_percent <= 100:
         raise ValueError(f"expected level_percent to be from 0 to 100, got level_percent={level_percent}")
     if runs < 1:

@@ -16,16 +16,9 @@ _SUMMED = ("done", "failed", "killed", "solved", "left")
 
 @dataclass(frozen=True, kw_only=True)
 class CellStatus:
-    """How far one problem, algorithm and population size is.
+    """How far one problem, algorithm and population size is, in runs.
 
-    Attributes
-    ----------
-    done, failed, killed
-        Runs that ended well, by an error, and because somebody killed them.
-    solved
-        Runs that solved the problem; None where nobody can tell.
-    left
-        Runs that are certain to be needed, those that were killed included.
+    Solved is None where nobody can tell. Left are those that are certain to be needed, the killed ones included.
     """
 
     problem: str
@@ -57,31 +50,30 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
     errors: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     counted: set[str] = set()  # two names may stand for one thing
-    usable = {key: {s: run for s, run in found.items() if run.status != KILLED} for key, found in runs.items()}
     for problem, algorithm in study.pairs():
-        left = Counter(popsize for popsize, _ in needed(study, usable, problem, algorithm, confirm, full_grid))
+        left = Counter(popsize for popsize, _ in needed(study, runs, problem, algorithm, confirm, full_grid))
         for popsize in algorithm.popsizes:
             key = study.cell(problem, algorithm, popsize).key
             found = runs.get(key, {})
             made = [found[seed] for seed in (*study.seeds, *study.fresh_seeds(confirm)) if seed in found]
             if not made and not left[popsize]:
                 continue
-            wrong = [run for run in made if run.status != DONE]
+            ended = Counter(run.status for run in made)
             cells.append(
                 CellStatus(
                     problem=problem.name,
                     algorithm=algorithm.name,
                     popsize=popsize,
-                    done=len(made) - len(wrong),
-                    failed=sum(run.status == FAILED for run in wrong),
-                    killed=sum(run.status == KILLED for run in wrong),
+                    done=ended[DONE],
+                    failed=ended[FAILED],
+                    killed=ended[KILLED],
                     solved=None if any(run.success is None for run in made) else sum(bool(run.success) for run in made),
                     left=left[popsize],
                 )
             )
             if key not in counted:
                 counted.add(key)
-                errors.update(run.error or "" for run in wrong)
+                errors.update(run.error or "" for run in made if run.status != DONE)
                 totals.update({name: getattr(cells[-1], name) or 0 for name in _SUMMED})
     return Status(cells=tuple(cells), errors=dict(errors.most_common()), totals=totals)
 
@@ -96,5 +88,6 @@ def needed(
         chosen = choices(known, algorithm.popsizes, study.seeds).values()
         for popsize in [size for size in algorithm.popsizes if Settled(size) in chosen]:
             found = runs.get(study.cell(problem, algorithm, popsize).key, {})
-            wanted += [(popsize, seed) for seed in study.fresh_seeds(confirm) if seed not in found]
+            made = {seed for seed, run in found.items() if run.status != KILLED}
+            wanted += [(popsize, seed) for seed in study.fresh_seeds(confirm) if seed not in made]
     return wanted

@@ -10,41 +10,29 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from daedal.result import Result
 from daedal.storage.sqlite import errors_explained, open_database, transaction
 from daedal.study.environment import environment
-from daedal.study.histories import packed_history, unpacked_history
-from daedal.study.merging import TAKE_OVER, TAKE_RUNS
-from daedal.study.run import COLUMNS, DONE, Run
-from daedal.study.schema import APPLICATION, MIGRATIONS, SCHEMA, VERSION
+from daedal.study.run import COLUMNS, DONE, Run, packed_history, unpacked_history
+from daedal.study.schema import APPLICATION, MIGRATIONS, SCHEMA, TAKE_OVER, TAKE_RUNS, VERSION
 from daedal.study.spec import Cell, Study
 from daedal.study.stored_algorithm import recall_algorithms
 from daedal.types import to_text
 
 _WHAT = "a store of study results"
+_RUN = (
+    "SELECT key, environment, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
+    "cpu_seconds, batches, generations, error FROM runs JOIN cells ON cells.id = cell"
+)
 
 
 class Store:
     """The runs of studies, in a file.
 
-    Parameters
-    ----------
-    path
-        The file.
-    create
-        Whether to make it where it is missing, and to bring an older one up to date; otherwise it is only read.
-    timeout
-        Seconds to wait for another process that keeps the file locked.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "results.db") as store:
-    ...     len(store)
-    0
+    `create` makes it where it is missing, and brings an older one up to date; otherwise it is only read. `timeout` is
+    how many seconds to wait for another process that keeps the file locked.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True, timeout: float = 5.0) -> None:
@@ -64,9 +52,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -93,21 +79,15 @@ class Store:
                 "full_grid = coalesce(:full_grid, full_grid)",
                 {"spec": spec, "confirm": confirm, "full_grid": full_grid},
             )
-        kept = self._query("SELECT confirm, full_grid FROM studies WHERE spec = ?", (spec,))
-        return int(kept[0][0]), bool(kept[0][1])
+        ((kept, full),) = self._query("SELECT confirm, full_grid FROM studies WHERE spec = ?", (spec,))
+        return int(kept), bool(full)
 
     def studies(self) -> list[int]:
         """Give the numbers of the studies that were run, the last one last."""
         return [number for (number,) in self._query("SELECT id FROM studies ORDER BY used")]
 
     def study(self, number: int | None = None) -> tuple[Study, int, bool]:
-        """Give a study, how many runs confirm its choices, and whether its grid is run in full.
-
-        Parameters
-        ----------
-        number
-            One of `studies`; None: the one that was last run.
-        """
+        """Give one of `studies` (None: the last), how many runs confirm its choices, and whether its grid is full."""
         known = self.studies()
         if not known:
             raise ValueError(f"expected a study in {self.path}, but none was run with it; see daedal study run")
@@ -115,8 +95,9 @@ class Store:
             numbers = ", ".join(map(str, sorted(known)))
             raise ValueError(f"expected the number of a study in {self.path}, one of {numbers}, got {number}")
         chosen = known[-1] if number is None else number
-        rows = self._query("SELECT spec, confirm, full_grid FROM studies WHERE id = ?", (chosen,))
-        spec, confirm, full_grid = rows[0]
+        ((spec, confirm, full_grid),) = self._query(
+            "SELECT spec, confirm, full_grid FROM studies WHERE id = ?", (chosen,)
+        )
         try:
             given = json.loads(spec)
             recall_algorithms(given, lambda: self._query("SELECT algorithm, content FROM cells"))
@@ -127,28 +108,18 @@ class Store:
     def record(self, cell: Cell, seed: int, outcome: Result | str, *, status: str = DONE) -> None:
         """Write a run that has ended, with its result or its error, in one transaction.
 
-        A run that ended well is never overwritten; one that did not is.
+        A run that ended well is never overwritten; one that did not is, and has no history.
         """
-        row = _failure(outcome) if isinstance(outcome, str) else _success(outcome)
+        row = {"error": outcome} if isinstance(outcome, str) else _row(outcome)
         row |= {"seed": seed, "status": status, "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+        execute = self._connection.execute
         with self._writing():
-            row["cell"] = self._cell(cell)
-            row["environment"] = self._environment()
-            self._connection.execute(
-                "DELETE FROM histories WHERE run IN (SELECT id FROM runs WHERE cell = ? AND seed = ? AND status <> ?)",
-                (row["cell"], seed, DONE),
-            )
-            self._connection.execute(
-                "DELETE FROM runs WHERE cell = ? AND seed = ? AND status <> ?", (row["cell"], seed, DONE)
-            )
-            cursor = self._connection.execute(
-                f"INSERT OR IGNORE INTO runs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
-                tuple(row.values()),
-            )
+            row |= {"cell": self._cell(cell), "environment": self._environment()}
+            execute("DELETE FROM runs WHERE cell = ? AND seed = ? AND status <> ?", (row["cell"], seed, DONE))
+            places = ", ".join("?" * len(row))
+            cursor = execute(f"INSERT OR IGNORE INTO runs ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
             if isinstance(outcome, Result) and cursor.rowcount:
-                self._connection.execute(
-                    "INSERT INTO histories VALUES (?, ?)", (cursor.lastrowid, packed_history(outcome.history))
-                )
+                execute("INSERT INTO histories VALUES (?, ?)", (cursor.lastrowid, packed_history(outcome.history)))
 
     def take_over(self, other: str | os.PathLike[str]) -> int:
         """Take the runs, and the studies, of another store that this one does not have; how many runs it took.
@@ -172,28 +143,21 @@ class Store:
     def runs(self) -> dict[str, dict[int, Run]]:
         """Give all runs, by the key of their cell and their seed."""
         found: dict[str, dict[int, Run]] = {key: {} for (key,) in self._query("SELECT key FROM cells")}
-        rows = self._query(
-            "SELECT key, environment, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
-            "cpu_seconds, batches, generations, error FROM runs JOIN cells ON cells.id = cell"
-        )
-        cpus = dict(self._query("SELECT id, cpu FROM environments"))
-        for key, made_with, seed, status, success, best, optimum, evaluations, seconds, total, *rest in rows:
-            batches, generations, error = rest
-            found.setdefault(key, {})[seed] = Run(
-                seed=seed,
-                status=status,
-                success=(None if success is None else bool(success)) if status == DONE else False,
-                best=best,
-                optimum=optimum,
-                evaluations=evaluations,
-                seconds=seconds,
-                total_seconds=total,
-                batches=batches,
-                generations=generations,
-                error=error,
-                cpu=cpus.get(made_with),
-            )
+        for key, run in self._runs(_RUN):
+            found.setdefault(key, {})[run.seed] = run
         return found
+
+    def run(self, cell: Cell, seed: int) -> Run:
+        """Give one run, which has to be there."""
+        return next(run for _, run in self._runs(f"{_RUN} WHERE key = ? AND seed = ?", cell.key, seed))
+
+    def _runs(self, sql: str, *values: object) -> Iterator[tuple[str, Run]]:
+        cpus = dict(self._query("SELECT id, cpu FROM environments"))
+        for key, made_with, seed, status, success, *others in self._query(sql, values):
+            solved = False if status != DONE else None if success is None else bool(success)
+            run = Run(seed, status, solved, *others)
+            run.cpu = cpus.get(made_with)
+            yield key, run
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give everything about every run, see `COLUMNS`, one dictionary a run, in the order in which they ended."""
@@ -253,15 +217,13 @@ class Store:
     def _environment(self) -> int:
         values = environment()
         names = ", ".join(values)
-        self._connection.execute(
-            f"INSERT OR IGNORE INTO environments ({names}) VALUES (?, ?, ?, ?, ?)", tuple(values.values())
-        )
-        where = " AND ".join(f"{name} = ?" for name in values)
-        row = self._connection.execute(f"SELECT id FROM environments WHERE {where}", tuple(values.values())).fetchone()
-        return int(row[0])
+        given = tuple(values.values())
+        self._connection.execute(f"INSERT OR IGNORE INTO environments ({names}) VALUES (?, ?, ?, ?, ?)", given)
+        found = self._connection.execute(f"SELECT id FROM environments WHERE ({names}) = (?, ?, ?, ?, ?)", given)
+        return int(found.fetchone()[0])
 
 
-def _success(result: Result) -> dict[str, Any]:
+def _row(result: Result) -> dict[str, Any]:
     return {
         "success": result.success,
         "best": result.fitness,
@@ -276,7 +238,3 @@ def _success(result: Result) -> dict[str, Any]:
         "stop": result.stop.value,
         "x": to_text(result.x),
     }
-
-
-def _failure(error: str) -> dict[str, Any]:
-    return {"error": error}

@@ -21,19 +21,11 @@ from daedal.types import Bits
 
 @dataclass(frozen=True, kw_only=True)
 class StoredConfiguration(Configuration):
-    """What a store says of an algorithm that this process does not know: it can be shown, and not run.
-
-    Parameters
-    ----------
-    name, stored_kind
-        What it was called, and what it was.
-    stored_settings
-        Its settings, as JSON, which does not change.
-    """
+    """What a store says of an algorithm that this process does not know: it can be shown, and not run."""
 
     name: str
     stored_kind: str
-    stored_settings: str
+    stored_settings: str  # as JSON, which does not change
 
     @property
     def kind(self) -> str:
@@ -79,33 +71,18 @@ def described(one: StudyAlgorithm) -> dict[str, object]:
 
 
 def stored_algorithm(spec: str, settings: Mapping[str, Any], kind: str | None, limits: Mapping[str, Any]) -> Algorithm:
-    """Give the algorithm that a store names; no file is loaded, whatever the store says.
+    """Give the algorithm that a store names, or its "file.py:NAME"; no file is loaded, whatever the store says.
 
-    Parameters
-    ----------
-    spec
-        Its name, or "file.py:NAME".
-    settings
-        Those that were changed, or, where the store says what kind of algorithm it is, all of them.
-    kind, limits
-        What it is, and what ends its runs; None for one of daedal's own.
-
-    Examples
-    --------
-    >>> stored_algorithm("pbil", {"learning_rate": 0.1}, None, {}).settings()["learning_rate"]
-    0.1
-    >>> stored_algorithm("mine.py:Climber", {"flips": 1.0}, "Climber 7d3f", {}).settings()
-    {'flips': 1.0}
+    One of daedal's own has no kind, and of its settings those that were changed.
     """
-    if kind is None:
-        try:
-            return restored_algorithm(spec, "").with_settings(settings)
-        except (ValueError, TypeError):
-            kind = ""  # of an older store that has no run of it
-    name = spec.rpartition(":")[2] if is_file_spec(spec) else spec
+    own = _restored(spec, settings) if kind is None else None
+    if own is not None:
+        return own
+    text = json.dumps(dict(settings))
     return Algorithm(
-        name=name,
-        configuration=StoredConfiguration(name=spec, stored_kind=kind, stored_settings=json.dumps(dict(settings))),
+        name=spec.rpartition(":")[2] if is_file_spec(spec) else spec,
+        # There is no kind where an older store has no run of it.
+        configuration=StoredConfiguration(name=spec, stored_kind=kind or "", stored_settings=text),
         limits=Limits(**limits),
         source=spec if is_file_spec(spec) else None,
     )
@@ -114,44 +91,34 @@ def stored_algorithm(spec: str, settings: Mapping[str, Any], kind: str | None, l
 def recall_algorithms(given: dict[str, Any], cells: Callable[[], Iterable[tuple[str, str]]]) -> None:
     """Add to the study of an older store what its cells know of algorithms that this process does not.
 
-    Parameters
-    ----------
-    given
-        The study, as it is stored; it is changed.
-    cells
-        Gives the algorithm's own name and the content of each cell.
+    The study is changed in place; cells are given as the algorithm's own name and their content.
     """
-    unknown = [table for table in given["algorithms"] if not _is_known(table)]
+    tables = [one for one in given["algorithms"] if "kind" not in one]
+    unknown = [one for one in tables if _restored(one["algorithm"], one["settings"]) is None]
     found = [(name, json.loads(content)) for name, content in cells()] if unknown else []
-    changes = {id(table): table["settings"] for table in unknown}
-    for table in unknown:
-        others = [
-            changes[id(other)]
-            for other in unknown
-            if other["algorithm"] == table["algorithm"] and not _holds(changes[id(table)], changes[id(other)])
-        ]
+    changes = [(one["algorithm"], one["settings"]) for one in unknown]
+    for table, (algorithm, changed) in zip(unknown, changes, strict=True):
+        others = [other for name, other in changes if name == algorithm and not _holds(changed, other)]
         for name, content in found:
             settings = content["settings"]
             if (
-                name == table["algorithm"]
+                name == algorithm
                 and content["popsize"] in table["popsizes"]
                 and content["shuffle"] == given["shuffle"]
                 and _holds(content["limits"], given["limits"])
-                and _holds(settings, changes[id(table)])
+                and _holds(settings, changed)
                 and not any(_holds(settings, other) for other in others)
             ):
                 table.update(kind=content["model"], settings=settings, limits=content["limits"])
                 break
 
 
-def _is_known(table: Mapping[str, Any]) -> bool:
-    if "kind" in table:
-        return True
+def _restored(name: str, settings: Mapping[str, Any]) -> Algorithm | None:
+    """Give an algorithm of daedal's own; None where it is not, or has no such settings."""
     try:
-        restored_algorithm(table["algorithm"], "").with_settings(table["settings"])
+        return restored_algorithm(name, "").with_settings(settings)
     except (ValueError, TypeError):
-        return False
-    return True
+        return None
 
 
 def _holds(whole: Mapping[str, Any], part: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from daedal.objectives.spec import without_folder
-from daedal.study.analysis import Effort, Measure, Row, Runs, efforts, outcomes
+from daedal.study.analysis import Effort, Measure, Row, Runs, efforts
 from daedal.study.plan import Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.run import Run
@@ -66,13 +66,6 @@ def problem_title(problem: StudyProblem) -> tuple[str, str]:
     """Give a problem's name and, in brackets, what it is where the name does not say so: a seed has to be seen.
 
     There, only the name of a file is given, not where it lies.
-
-    Examples
-    --------
-    >>> problem_title(StudyProblem(name="nk:n=30,k=4,i=2", problem="nk:n=30,k=4,seed=2"))
-    ('nk:n=30,k=4,i=2', '(nk:n=30,k=4,seed=2)')
-    >>> problem_title(StudyProblem(name="trap:k=5,n=50", problem="trap:k=5,n=50"))
-    ('trap:k=5,n=50', '')
     """
     name, spec = one_line(problem.name), one_line(without_folder(problem.problem))
     return name, "" if without_folder(name) == spec else f"({spec})"
@@ -93,7 +86,7 @@ def block_of(row: Row, level: int, published: PublishedTable | None) -> Block:
     """Give the lines of a row's entry."""
     entry = row.entries[level]
     known = None if published is None else published.get((row.problem.name, row.algorithm.name))
-    paper = None if known is None else _paper_line(known.get(level))
+    paper = None if known is None else _line("paper", known.get(level), style="dim")
     if entry.effort is None:
         return Block(ours=_lines_without_size(row, entry.choice is Unsettled.OPEN), paper=paper, again=[])
     again = []
@@ -115,30 +108,24 @@ def _lines_without_size(row: Row, is_open: bool) -> list[Line]:
     if is_open and row.judged and row.under_way is not None:
         at = f" at {size}" if (size := _size(row.under_way)) else ""
         so_far = Cell(text=f"{row.under_way.solved}/{row.under_way.runs}{at}", style="dim")
-    failed = [Line(label=Cell(text=f"{row.failed:,} failed", style="yellow"))] if row.failed else []
-    return [Line(label=sign, evaluations=so_far, seconds=sign), *failed]
-
-
-def _paper_line(numbers: Published | None) -> Line:
-    label = Cell(text="paper", style="dim")
-    if numbers is None:
-        return Line(label=label, evaluations=Cell(text=NONE, style="dim"), seconds=Cell(text=NONE, style="dim"))
-    return Line(
-        label=label,
-        evaluations=_measured(numbers.evaluations, _whole, style="dim"),
-        seconds=_measured(numbers.seconds, _seconds, style="dim"),
-    )
+    return [Line(label=sign, evaluations=so_far, seconds=sign), *_failed(row.failed)]
 
 
 def effort_lines(effort: Effort, label: str, *, style: str = "") -> list[Line]:
     """Give the line of an effort, and below it one for runs that failed."""
-    line = Line(
+    return [_line(label, effort, complete=effort.complete, style=style), *_failed(effort.failed)]
+
+
+def _failed(count: int) -> list[Line]:
+    return [Line(label=Cell(text=f"{count:,} failed", style="yellow"))] if count else []
+
+
+def _line(label: str, of: Effort | Published | None, *, complete: bool = True, style: str = "") -> Line:
+    return Line(
         label=Cell(text=label, style=style),
-        evaluations=_measured(effort.evaluations, _whole, complete=effort.complete, style=style),
-        seconds=_measured(effort.seconds, _seconds, complete=effort.complete, style=style),
+        evaluations=_measured(None if of is None else of.evaluations, _whole, complete=complete, style=style),
+        seconds=_measured(None if of is None else of.seconds, _seconds, complete=complete, style=style),
     )
-    failed = Line(label=Cell(text=f"{effort.failed:,} failed", style="yellow"))
-    return [line, failed] if effort.failed else [line]
 
 
 def _measured(
@@ -179,10 +166,8 @@ def size_lines(study: Study, runs: Runs) -> tuple[list[str], dict[StudyProblem, 
     columns = [name for name in _SIZE_COLUMNS if optional.get(name, True)]
     lines: dict[StudyProblem, list[tuple[str, list[list[Cell]]]]] = {}
     for problem, algorithm, of_pair in found:
-        known = outcomes(study, runs, problem, algorithm)
-        cells = [_size_cells(one, known=None not in known[one.popsize].values()) for one in of_pair]
-        if cells:
-            chosen = [[of_size[name] for name in columns] for of_size in cells]
+        if of_pair:
+            chosen = [[of_size[name] for name in columns] for of_size in map(_size_cells, of_pair)]
             lines.setdefault(problem, []).append((one_line(algorithm.name), chosen))
     return columns, lines
 
@@ -192,10 +177,10 @@ def _batches_differ(run: Run) -> bool:
     return None not in (run.batches, run.generations) and run.batches != (run.generations or 0) + 1
 
 
-def _size_cells(effort: Effort, *, known: bool) -> dict[str, Cell]:
+def _size_cells(effort: Effort) -> dict[str, Cell]:
     cells = (
         Cell(text=_size(effort)),
-        Cell(text=f"{effort.solved if known else '?'}/{effort.runs}"),
+        Cell(text=f"{effort.solved if effort.judged else '?'}/{effort.runs}"),
         Cell(text=f"{effort.failed:,}" if effort.failed else "", style="yellow"),
         _best(effort.best),
         _measured(effort.evaluations, _whole),

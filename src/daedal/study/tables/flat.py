@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from daedal.objectives.spec import without_folder
-from daedal.study.analysis import Effort, Row, Runs, efforts, outcomes
-from daedal.study.plan import LEVELS, Choice, Settled, Unsettled
+from daedal.study.analysis import Effort, Row, Runs, efforts
+from daedal.study.plan import LEVELS, Settled, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
-from daedal.study.spec import Study
+from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
 
 _MEASURED: dict[str, type] = {"": float, "_sd": float}
 _JUDGED: dict[str, type] = {**_MEASURED, "_star": bool, "_p": float}
 _PUBLISHED: dict[str, type] = {**_MEASURED, "_star": bool}
+_COMPARED = ("evaluations", "seconds")
+_COUNTS = ("runs", "solved", "failed", "complete")
 
 
 def _columns(prefix: str, names: Sequence[str], parts: dict[str, type]) -> dict[str, type]:
@@ -34,44 +36,26 @@ ROW_COLUMNS: dict[str, type] = {
     **dict.fromkeys(("runs", "solved", "failed"), int),
     "complete": bool,
     "failed_at_any_size": int,
-    **_columns("", ("evaluations", "seconds"), _JUDGED),
+    **_columns("", _COMPARED, _JUDGED),
     **dict.fromkeys(("confirmed_runs", "confirmed_solved", "confirmed_failed"), int),
     "confirmed_complete": bool,
-    **_columns("confirmed_", ("evaluations", "seconds"), _MEASURED),
-    **_columns("published_", ("evaluations", "seconds"), _PUBLISHED),
+    **_columns("confirmed_", _COMPARED, _MEASURED),
+    **_columns("published_", _COMPARED, _PUBLISHED),
     "ratio": float,
 }
 """What `flat_rows` gives."""
 
 
 def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
-    """Give each population size that has runs, for other programs; `batches` are those of whole runs.
-
-    Examples
-    --------
-    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
-    >>> flat_sizes(study, {})
-    []
-    """
-    flat = []
-    for problem, algorithm in study.pairs():
-        known = outcomes(study, runs, problem, algorithm)
-        for effort in efforts(study, runs, problem, algorithm):
-            judged = None not in known[effort.popsize].values()
-            flat.append(
-                {
-                    "problem": problem.name,
-                    "spec": without_folder(problem.problem),
-                    "algorithm": algorithm.name,
-                    "popsize": effort.popsize,
-                    "runs": effort.runs,
-                    "solved": effort.solved if judged else None,
-                    "failed": effort.failed,
-                    "complete": effort.complete,
-                    **_flat_measures("", effort, ("mean", "sd"), ("best", "evaluations", "seconds", "batches")),
-                }
-            )
-    return flat
+    """Give each population size that has runs, for other programs; `batches` are those of whole runs."""
+    return [
+        _names(*pair)
+        | {name: getattr(effort, name) for name in ("popsize", *_COUNTS)}
+        | ({} if effort.judged else {"solved": None})
+        | _measures("", ("best", "evaluations", "seconds", "batches"), _MEASURED, effort)
+        for pair in study.pairs()
+        for effort in efforts(study, runs, *pair)
+    ]
 
 
 def flat_rows(rows: Sequence[Row], *, published: PublishedTable | None = None) -> list[dict[str, object]]:
@@ -79,58 +63,44 @@ def flat_rows(rows: Sequence[Row], *, published: PublishedTable | None = None) -
 
     Where the level is not reached, `unsettled` says why. popsize is None there, and for algorithms without a
     population. `ratio` is our evaluations over the paper's, where the problem is the same.
-
-    Examples
-    --------
-    >>> from daedal.study.analysis import analyse
-    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
-    >>> row = flat_rows(analyse(study, {}))[0]
-    >>> row["problem"], row["level"], row["popsize"], row["unsettled"]
-    ('onemax:n=20', 50, None, 'not known yet')
     """
     return [_flat(row, level, published) for row in rows for level in LEVELS]
 
 
 def _flat(row: Row, level: int, published: PublishedTable | None) -> dict[str, object]:
     entry = row.entries[level]
+    choice, effort, again = entry.choice, entry.effort, entry.confirmed
     paper = None if published is None else published.get((row.problem.name, row.algorithm.name), {}).get(level)
-    effort, again = entry.effort, entry.confirmed
+    judged = row.judged or choice is not Unsettled.NONE
+    why = None if isinstance(choice, Settled) else choice.value if judged else "no optimum or target is known"
     flat = {
-        "problem": row.problem.name,
-        "spec": without_folder(row.problem.problem),
-        "algorithm": row.algorithm.name,
+        **_names(row.problem, row.algorithm),
         "level": level,
-        "popsize": entry.choice.popsize if isinstance(entry.choice, Settled) else None,
-        "unsettled": _unsettled(row, entry.choice),
-        **{name: getattr(effort, name, None) for name in ("runs", "solved", "failed", "complete")},
+        "popsize": choice.popsize if isinstance(choice, Settled) else None,
+        "unsettled": why,
+        **{name: getattr(effort, name, None) for name in _COUNTS},
         "failed_at_any_size": row.failed,
-        **_flat_measures("", effort, ("mean", "sd", "star", "p")),
-        **{f"confirmed_{name}": getattr(again, name, None) for name in ("runs", "solved", "failed", "complete")},
-        **_flat_measures("confirmed_", again, ("mean", "sd")),
-        **_flat_measures("published_", paper, ("mean", "sd", "star")),
+        **_measures("", _COMPARED, _JUDGED, effort),
+        **{f"confirmed_{name}": getattr(again, name, None) for name in _COUNTS},
+        **_measures("confirmed_", _COMPARED, _MEASURED, again),
+        **_measures("published_", _COMPARED, _PUBLISHED, paper),
     }
     ours, theirs = flat["evaluations"], flat["published_evaluations"]
-    if not is_theirs(row.problem) or not isinstance(ours, float) or not isinstance(theirs, float):
-        return flat | {"ratio": None}
-    return flat | {"ratio": ours / theirs}
+    if is_theirs(row.problem) and isinstance(ours, float) and isinstance(theirs, float):
+        return flat | {"ratio": ours / theirs}
+    return flat | {"ratio": None}
 
 
-def _unsettled(row: Row, choice: Choice) -> str | None:
-    if isinstance(choice, Settled):
-        return None
-    return "no optimum or target is known" if not row.judged and choice is Unsettled.NONE else choice.value
+def _names(problem: StudyProblem, algorithm: StudyAlgorithm) -> dict[str, object]:
+    return {"problem": problem.name, "spec": without_folder(problem.problem), "algorithm": algorithm.name}
 
 
-def _flat_measures(
-    prefix: str,
-    of: Effort | Published | None,
-    parts: Sequence[str],
-    names: Sequence[str] = ("evaluations", "seconds"),
+def _measures(
+    prefix: str, names: Sequence[str], parts: Iterable[str], of: Effort | Published | None
 ) -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for name in names:
-        measure = getattr(of, name, None)
-        flat |= {
-            f"{prefix}{name}{'' if part == 'mean' else f'_{part}'}": getattr(measure, part, None) for part in parts
-        }
-    return flat
+    """Give what `_columns` names."""
+    return {
+        f"{prefix}{name}{part}": getattr(getattr(of, name, None), part[1:] or "mean", None)
+        for name in names
+        for part in parts
+    }

@@ -36,30 +36,12 @@ _LINES_OF_A_PAGE = 60
 
 
 def latex(
-    rows: Sequence[Row],
-    *,
-    published: PublishedTable | None = None,
-    test: Test = "signed-rank",
-    correct: bool = False,
+    rows: Sequence[Row], *, published: PublishedTable | None = None, test: Test = "signed-rank", correct: bool = False
 ) -> str:
     r"""Write the table as LaTeX to be \input: one table*, or several where it is longer than a page.
 
-    Parameters
-    ----------
-    rows
-        As `analyse` gives them.
-    published
-        The paper's numbers, shown with those of the same problem and algorithm.
-    test, correct
-        How the stars were found, for the legend.
-
-    Examples
-    --------
-    >>> from daedal.study.analysis import analyse
-    >>> from daedal.study.spec import Study
-    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
-    >>> print(latex(analyse(study, {})).splitlines()[0])
-    % Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}.
+    The paper's numbers are shown with those of the same problem and algorithm; `test` and `correct` say how the stars
+    were found, for the legend.
     """
     published = of_rows(rows, published)
     caption = _escaped(" ".join(legend_of(rows, published, test, correct)))

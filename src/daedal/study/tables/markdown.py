@@ -30,18 +30,9 @@ from daedal.study.tables.sheets import with_names
 
 
 def markdown(
-    rows: Sequence[Row],
-    *,
-    published: PublishedTable | None = None,
-    test: Test = "signed-rank",
-    correct: bool = False,
+    rows: Sequence[Row], *, published: PublishedTable | None = None, test: Test = "signed-rank", correct: bool = False
 ) -> str:
-    """Write the table as Markdown.
-
-    Parameters
-    ----------
-    rows, published, test, correct
-        As for `latex`.
+    """Write the table as Markdown; the parameters are those of `latex`.
 
     Examples
     --------
@@ -52,7 +43,7 @@ def markdown(
     """
     published = of_rows(rows, published)
     again = any(entry.confirmed for row in rows for entry in row.entries.values())
-    names = ["evaluations", *(["paper"] if published else []), "CPU s", *(["paper"] if published else [])]
+    names = ["evaluations", "paper", "CPU s", "paper"] if published else ["evaluations", "CPU s"]
     names += ["again, with fresh seeds"] if again else []
     header = ["Problem", "Algorithm", *(name for level in LEVELS for name in (f"≥ {level} %: popsize", *names))]
     body = []
@@ -67,14 +58,7 @@ def markdown(
 
 
 def sizes_markdown(study: Study, runs: Runs) -> str:
-    """Write a line for each population size, as Markdown.
-
-    Examples
-    --------
-    >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
-    >>> print(sizes_markdown(study, {}).splitlines()[0])
-    | Problem | Algorithm | popsize | solved | mean best | evaluations | CPU s |
-    """
+    """Write a line for each population size, as Markdown."""
     names, sizes = size_lines(study, runs)
     body = []
     for problem, lines in sizes.items():
@@ -91,10 +75,8 @@ def _markdown_cells(row: Row, level: int, published: PublishedTable | None, agai
     failed = row.failed if entry.effort is None else entry.effort.failed
     size = f"{ours.label.text} ({failed:,} failed)".strip() if failed else ours.label.text
     paper = block.paper or Line(label=EMPTY)
-    cells = [size, _markdown_cell(ours.evaluations)]
-    cells += [_markdown_cell(paper.evaluations)] if published else []
-    cells += [_markdown_cell(ours.seconds)]
-    cells += [_markdown_cell(paper.seconds)] if published else []
+    both = [ours.evaluations, paper.evaluations, ours.seconds, paper.seconds]
+    cells = [size, *map(_markdown_cell, both if published else both[::2])]
     return [*cells, _markdown_again(entry.confirmed)] if again else cells
 
 
