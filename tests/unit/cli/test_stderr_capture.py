@@ -16,6 +16,9 @@ from rich.live import Live
 from daedal.cli.stderr_capture import captured_stderr
 
 
+END = b"<the end of the test>"
+
+
 class Terminal:
     """A terminal to write to, and what was shown on it."""
 
@@ -26,21 +29,22 @@ class Terminal:
         self._reader.start()
 
     def _read(self) -> None:
-        try:
-            while piece := os.read(self._screen, 65536):
-                self._pieces.append(piece)
-        except OSError:  # the other side is closed
-            pass
+        """Read up to the end mark: a terminal may lose what is under way when its other side is closed."""
+        shown = b""
+        while END not in shown:
+            self._pieces.append(os.read(self._screen, 65536))
+            shown = (shown + self._pieces[-1])[-100_000:]
 
     def write(self, text: bytes) -> None:
         os.write(self.descriptor, text)
 
     def lines(self) -> list[str]:
         """Close it, and give the lines that were shown, those of displays that are gone included."""
+        self.write(END)
+        self._reader.join(600)
         os.close(self.descriptor)
-        self._reader.join(60)
         os.close(self._screen)
-        shown = b"".join(self._pieces).decode()
+        shown = b"".join(self._pieces).partition(END)[0].decode()
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", shown).replace("\r", "\n").splitlines()
 
 
