@@ -15,7 +15,6 @@ from rich.live import Live
 
 from daedal.cli.stderr_capture import captured_stderr
 
-
 END = b"<the end of the test>"
 
 
