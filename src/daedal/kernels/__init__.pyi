@@ -1,15 +1,12 @@
 from daedal.kernels import bayesnet as bayesnet
-from daedal.kernels import bayesnet_tables as bayesnet_tables
 from daedal.kernels import compilation as compilation
 from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
-from daedal.kernels import dae_training as dae_training
 from daedal.kernels import ecga as ecga
 from daedal.kernels import elimination as elimination
 from daedal.kernels import landscapes as landscapes
 from daedal.kernels import logistic as logistic
 from daedal.kernels import noise as noise
-from daedal.kernels import numba_cache as numba_cache
 from daedal.kernels import products as products
 from daedal.kernels import rbm as rbm
 from daedal.kernels import replacement as replacement

@@ -8,16 +8,11 @@ from numpy.typing import NDArray
 
 from daedal.kernels.compilation import EXACT
 
+_Floats = NDArray[np.float64]
+
 
 @njit(**EXACT)
-def add_factor(
-    table: NDArray[np.float64],
-    base: int,
-    step: int,
-    low: NDArray[np.int64],
-    zero: NDArray[np.float64],
-    one: NDArray[np.float64],
-) -> None:
+def add_factor(table: _Floats, base: int, step: int, low: NDArray[np.int64], zero: _Floats, one: _Floats) -> None:
     """Add to zero[r] and one[r] the table's entry for row r with the eliminated bit 0 and 1.
 
     Row r reads table[base + low[r]], and `step` entries further where the bit is one.
@@ -29,12 +24,7 @@ def add_factor(
 
 
 @njit(**EXACT)
-def keep_better(
-    zero: NDArray[np.float64],
-    one: NDArray[np.float64],
-    message: NDArray[np.float64],
-    choice: NDArray[np.uint8],
-) -> None:
+def keep_better(zero: _Floats, one: _Floats, message: _Floats, choice: NDArray[np.uint8]) -> None:
     """Store the larger of zero[r] and one[r], and which it was in bit r of choice; empty zero and one."""
     for r in range(zero.shape[0]):
         if one[r] > zero[r]:
@@ -42,5 +32,4 @@ def keep_better(
             choice[r >> 3] |= np.uint8(1 << (r & 7))
         else:
             message[r] = zero[r]
-        zero[r] = 0.0
-        one[r] = 0.0
+        zero[r] = one[r] = 0.0

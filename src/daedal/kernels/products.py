@@ -122,20 +122,7 @@ def accumulate_outer_products(
         for first in range(0, a.shape[0], OUTER_DEPTH):
             depth = min(OUTER_DEPTH, a.shape[0] - first)
             tiled_product(
-                a,
-                first * a_row,
-                1,
-                a_row,
-                b,
-                first * b_row,
-                b_row,
-                total,
-                b_row,
-                total,
-                b_row,
-                rows,
-                columns,
-                depth,
+                a, first * a_row, 1, a_row, b, first * b_row, b_row, total, b_row, total, b_row, rows, columns, depth
             )
     else:
         _dot(a.T, b, scratch)

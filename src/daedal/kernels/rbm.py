@@ -186,8 +186,7 @@ def train(
     LANES,), gradient (padded n, padded m): the weights' own, summed over a batch, with momentum.
     """
     rows = order.size
-    step = _f(rate / batch)
-    bias_step = _f(bias_rate / batch)
+    step, bias_step = _f(rate / batch), _f(bias_rate / batch)
     for epoch in range(epochs):
         shuffle(order, shuffle_words[epoch * rows : (epoch + 1) * rows])
         for first in range(0, rows - batch + 1, batch):

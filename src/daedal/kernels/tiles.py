@@ -52,8 +52,7 @@ class _Tile:
         initial = [self.load(self.address(start, start_first, start_row, row, v)) for row, v in self.cells]
         sums = self.loop(a_rows, a_k, b, b_first, b_k, initial, depth)
         for (row, v), total in zip(self.cells, sums, strict=True):
-            target = self.builder.bitcast(self.address(c, c_first, c_row, row, v), _VECTOR.as_pointer())
-            self.builder.store(total, target).align = 4
+            self.store(total, self.address(c, c_first, c_row, row, v))
 
     def loop(self, a_rows: list[Any], a_k: Any, b: Any, b_first: Any, b_k: Any, initial: list[Any], depth: Any) -> Any:
         """Add a[r, k] b[k, :] to the initial vectors for k = 0 .. depth - 1; give the sums, one for each cell."""
@@ -90,6 +89,9 @@ class _Tile:
         vector = self.builder.load(self.builder.bitcast(pointer, _VECTOR.as_pointer()))
         vector.align = 4
         return vector
+
+    def store(self, vector: Any, pointer: Any) -> None:
+        self.builder.store(vector, self.builder.bitcast(pointer, _VECTOR.as_pointer())).align = 4
 
     def spread(self, pointer: Any) -> Any:
         """Load one number into every lane."""
@@ -136,16 +138,8 @@ def _emit_transpose(context: Any, builder: Any, signature: Any, args: Any) -> An
     """Interleave the rows i and i + 4 of a block, three times: its transpose."""
     source = context.make_array(signature.args[0])(context, builder, args[0]).data
     target = context.make_array(signature.args[3])(context, builder, args[3]).data
-
-    def row(pointer: Any, first: Any, stride: Any, i: int) -> Any:
-        offset = builder.add(first, builder.mul(stride, ir.Constant(_INDEX, i)))
-        return builder.bitcast(builder.gep(pointer, [offset]), _VECTOR.as_pointer())
-
-    vectors = []
-    for i in range(LANES):
-        vector = builder.load(row(source, args[1], args[2], i))
-        vector.align = 4
-        vectors.append(vector)
+    block = _Tile(builder, LANES, 1)
+    vectors = [block.load(block.address(source, args[1], args[2], i, 0)) for i in range(LANES)]
     for _ in range(3):
         vectors = [
             builder.shuffle_vector(vectors[i], vectors[i + LANES // 2], halves)
@@ -153,7 +147,7 @@ def _emit_transpose(context: Any, builder: Any, signature: Any, args: Any) -> An
             for halves in (_LOW_HALVES, _HIGH_HALVES)
         ]
     for i, vector in enumerate(vectors):
-        builder.store(vector, row(target, args[4], args[5], i)).align = 4
+        block.store(vector, block.address(target, args[4], args[5], i, 0))
     return context.get_dummy_value()
 
 

@@ -59,7 +59,7 @@ class FittedBayesNet(Fitted):
         """Draw rows, shape (rows, n), each variable after its parents."""
         out = np.empty((rows, self.n), dtype=np.uint8)
         words = words32(rng, rows * self.n)
-        kernels.bayesnet_tables.sample(
+        kernels.bayesnet.sample(
             self.order, self.parents, self.parent_starts, self._limits, self.table_starts, words, out
         )
         return out
@@ -134,10 +134,10 @@ class BayesNet(Model):
         parent_starts = np.concatenate(([0], np.cumsum(net.degrees)))
         table_starts = np.concatenate(([0], np.cumsum(1 << net.degrees)))
         tables = np.empty(table_starts[-1])
-        kernels.bayesnet_tables.fill_tables(data, net, work, table_starts, tables)
+        kernels.bayesnet.fill_tables(data, net, work, table_starts, tables)
         score = int(net.fits.sum()) - price * int(table_starts[-1])
         return FittedBayesNet(
-            order=kernels.bayesnet_tables.parents_first(net.reach),
+            order=kernels.bayesnet.parents_first(net.reach),
             parents=net.parents[np.arange(limit) < net.degrees[:, None]],
             parent_starts=parent_starts,
             tables=tables,

@@ -168,7 +168,7 @@ class DAE(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedDAE:
         """Train from scratch on x, shape (rows, n)."""
-        kernels.compilation.announce(kernels.dae_training.train)
+        kernels.compilation.announce(kernels.dae.train)
         rows, n = check_parents(x)
         m = n if self.hidden is None else self.hidden
         width = kernels.products.padded(n)
@@ -252,14 +252,14 @@ class DAE(Model):
     ) -> Iterator[int]:
         """Train theta in place, with a pause at every epoch at which the errors are to be measured."""
         rows = len(data)
-        gradient, order = kernels.dae_training.zero_gradient(theta), np.arange(rows)
+        gradient, order = kernels.dae.zero_gradient(theta), np.arange(rows)
         rate, bias_rate = self.learning_rate, self.learning_rate * self.bias_factor
         keep = 1.0 - self.learning_rate * self.weight_decay
 
         def train(epochs: int) -> None:
             swaps = words32(rng, epochs * rows)
             noise = words16(rng, epochs * rows * n + kernels.tiles.LANES)
-            kernels.dae_training.train(
+            kernels.dae.train(
                 data, order, swaps, noise, epochs, batch, n, m, self.tied, self.error == "squared",
                 rate, bias_rate, self.momentum, keep, theta, gradient, work,
             )  # fmt: skip
