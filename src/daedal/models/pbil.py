@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.models.base import Fitted, Model, check_parents
-from daedal.models.univariate import Marginals
+from daedal.models.umda import Marginals
 from daedal.settings.checks import check_at_least, check_between
 from daedal.types import Bits
 
