@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal import kernels
+from daedal.problems.base import BestIsAllOnes, fill_fitness
 from daedal.settings.checks import check_whole
-from daedal.types import Bits, Fitness, check_bits
+from daedal.types import Bits, Fitness
 
 
 @dataclass(frozen=True)
-class HIFF:
+class HIFF(BestIsAllOnes):
     """Blocks within blocks: 1, 2, 4, ... n neighbouring bits, each worth its size if all its bits are equal.
 
     Single bits count too, so that no row is worth less than n. The two optima, all zeros and all ones, are as
@@ -36,23 +37,13 @@ class HIFF:
         check_whole("n", self.n, least=1, of="hiff")
         if self.n & (self.n - 1):
             above = 1 << self.n.bit_length()
-            raise ValueError(
-                f"hiff needs n to be a power of two, got n={self.n}; try {above // 2} or {above}",
-            )
+            raise ValueError(f"hiff needs n to be a power of two, got n={self.n}; try {above // 2} or {above}")
 
     @property
     def optimum(self) -> float:
         """Largest fitness: n (log2 n + 1)."""
         return float(self.n * self.n.bit_length())
 
-    @property
-    def solution(self) -> Bits:
-        """A row, shape (n,), that attains the optimum: all ones."""
-        return np.ones(self.n, dtype=np.uint8)
-
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        check_bits(x, self.n)
-        out = np.empty(len(x))
-        kernels.landscapes.hiff(np.ascontiguousarray(x), np.empty(self.n, dtype=np.uint8), out)
-        return out
+        return fill_fitness(kernels.landscapes.hiff, x, self.n, np.empty(self.n, dtype=np.uint8))

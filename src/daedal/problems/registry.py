@@ -70,8 +70,7 @@ def find_problem(spec: str) -> Problem:
     >>> find_problem("trap:k=4,n=40")
     Trap(k=4, n=40)
     """
-    kind, values = _named(spec)
-    path = problem_file(spec)[1]
+    kind, path, values = _named(spec)
     if kind.read is not None and path is not None:
         return kind.read(path)
     return _made(kind, tuple(values.items()))
@@ -100,25 +99,22 @@ def canonical_problem(spec: str) -> str:
     >>> canonical_problem("trap:n=50,k=5")
     'trap:k=5,n=50'
     """
-    kind, values = _named(spec)
-    path = problem_file(spec)[1]
-    if path is not None:
-        return f"{kind.name}:{path}"
-    return f"{kind.name}:" + ",".join(f"{name}={value}" for name, value in sorted(values.items()))
+    kind, path, values = _named(spec)
+    return f"{kind.name}:{path or ','.join(f'{name}={value}' for name, value in sorted(values.items()))}"
 
 
-def _named(spec: str) -> tuple[ProblemKind, dict[str, Setting]]:
-    """Give the kind of a problem that a text names, and its parameters, defaults included; none where it has a file."""
+def _named(spec: str) -> tuple[ProblemKind, str | None, dict[str, Setting]]:
+    """Give the kind of a problem that a text names, and its file, or its parameters, defaults included."""
     name, path = problem_file(spec)
     kind = _PROBLEMS[name]
     if path is not None:
-        return kind, {}
+        return kind, path, {}
     known = kind.parameters()
     values = coerce(name, _pairs(kind, spec.partition(":")[2]), known)
     missing = [p.name for p in known.values() if p.default is REQUIRED and p.name not in values]
     if missing:
         raise ValueError(f"expected {name} to be given {' and '.join(missing)}, as in {kind.example}, got {spec!r}")
-    return kind, {name: parameter.default for name, parameter in known.items()} | values
+    return kind, None, {name: parameter.default for name, parameter in known.items()} | values
 
 
 @lru_cache(maxsize=16)
@@ -140,16 +136,10 @@ def _pairs(kind: ProblemKind, text: str) -> dict[str, str]:
     return pairs
 
 
-register_problem(
+for _each in (
     ProblemKind(name="onemax", summary="Number of ones", example="onemax:n=100", make=OneMax),
-)
-register_problem(
     ProblemKind(name="trap", summary="Concatenated deceptive traps of k bits", example="trap:k=5,n=50", make=Trap),
-)
-register_problem(
     ProblemKind(name="hiff", summary="Hierarchical if-and-only-if", example="hiff:n=64", make=HIFF),
-)
-register_problem(
     ProblemKind(
         name="nk",
         summary="NK landscape, random or from a file",
@@ -157,4 +147,5 @@ register_problem(
         make=NK.random,
         read=read_nk,
     ),
-)
+):
+    register_problem(_each)

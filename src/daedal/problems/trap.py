@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from daedal import kernels
+from daedal.problems.base import BestIsAllOnes, fill_fitness
 from daedal.settings.checks import check_whole
-from daedal.types import Bits, Fitness, check_bits
+from daedal.types import Bits, Fitness
 
 
 @dataclass(frozen=True)
-class Trap:
+class Trap(BestIsAllOnes):
     """Deceptive traps of k neighbouring bits each, one after another.
 
     A block with u ones is worth k if u = k, and k - 1 - u otherwise: every step but the last leads away from
@@ -43,19 +42,6 @@ class Trap:
             fits = f"{below} or {below + self.k}" if below else f"{self.k}"
             raise ValueError(f"trap needs n to be a multiple of k={self.k}, got n={self.n}; try {fits}")
 
-    @property
-    def optimum(self) -> float:
-        """Largest fitness: n."""
-        return float(self.n)
-
-    @property
-    def solution(self) -> Bits:
-        """The row, shape (n,), that attains the optimum: all ones."""
-        return np.ones(self.n, dtype=np.uint8)
-
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        check_bits(x, self.n)
-        out = np.empty(len(x))
-        kernels.landscapes.trap(np.ascontiguousarray(x), self.k, out)
-        return out
+        return fill_fitness(kernels.landscapes.trap, x, self.n, self.k)
