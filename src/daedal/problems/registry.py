@@ -63,13 +63,7 @@ def _kind(name: str, found: object) -> ProblemKind:
 
 
 def find_problem(spec: str) -> Problem:
-    """Make the problem that a text names.
-
-    Examples
-    --------
-    >>> find_problem("trap:k=4,n=40")
-    Trap(k=4, n=40)
-    """
+    """Make the problem that a text names."""
     kind, path, values = _named(spec)
     if kind.read is not None and path is not None:
         return kind.read(path)
@@ -77,13 +71,7 @@ def find_problem(spec: str) -> Problem:
 
 
 def problem_file(spec: str) -> tuple[str, str | None]:
-    """Give the kind of problem that a text names, and the file it is read from, or None.
-
-    Examples
-    --------
-    >>> problem_file("nk:some/file.nk"), problem_file("hiff:n=64")
-    (('nk', 'some/file.nk'), ('hiff', None))
-    """
+    """Give the kind of problem that a text names, and the file it is read from, or None."""
     name, _, rest = spec.partition(":")
     if not _is_known(name):
         raise ValueError(unknown("problem", name, {*_PROBLEMS, *entry_point_names(ENTRY_POINTS)}))
@@ -92,13 +80,7 @@ def problem_file(spec: str) -> tuple[str, str | None]:
 
 
 def canonical_problem(spec: str) -> str:
-    """Write a problem's name with all its parameters, in the order of the alphabet.
-
-    Examples
-    --------
-    >>> canonical_problem("trap:n=50,k=5")
-    'trap:k=5,n=50'
-    """
+    """Write a problem's name with all its parameters, in the order of the alphabet: trap:k=5,n=50."""
     kind, path, values = _named(spec)
     return f"{kind.name}:{path or ','.join(f'{name}={value}' for name, value in sorted(values.items()))}"
 

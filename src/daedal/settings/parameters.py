@@ -33,27 +33,14 @@ class Parameter:
     default: Any
 
     def describe(self) -> str:
-        """Write the type for a user.
-
-        Examples
-        --------
-        >>> Parameter("hidden", int | None, None).describe()
-        'a whole number or none'
-        """
+        """Write the type for a user, as in "a whole number or none"."""
         if self.hint == _ANYTHING:
             return "anything"
         return " or ".join(_describe(hint) for hint in _alternatives(self.hint))
 
 
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
-    """List the parameters of a class or function, in their order.
-
-    Examples
-    --------
-    >>> def make(n: int, share=0.5): ...
-    >>> [parameter.describe() for parameter in parameters(make).values()]
-    ['a whole number', 'a number']
-    """
+    """List the parameters of a class or function, in their order; without an annotation, the default has the type."""
     hints = _hints(target.__init__ if inspect.isclass(target) else target)
     return {
         name: Parameter(name, hints.get(name, _hint_from(parameter.default)), parameter.default)
@@ -63,13 +50,7 @@ def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def plain(value: Any) -> Setting:
-    """Give a setting as JSON has it: NumPy's numbers are Python's, and what is no number is text.
-
-    Examples
-    --------
-    >>> plain(np.int64(3)), plain(np.True_), plain("tanh"), plain(None)
-    (3, True, 'tanh', None)
-    """
+    """Give a setting as JSON has it: NumPy's numbers are Python's, and what is no number is text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.bool_):
@@ -90,11 +71,6 @@ def coerce(
     """Check names and turn values into what the parameters expect; text, as from a command line, is read.
 
     `keywords` are names that belong elsewhere, and that the user may have mistyped.
-
-    Examples
-    --------
-    >>> coerce("trap", {"k": "4"}, {"k": Parameter("k", int, 5)})
-    {'k': 4}
     """
     for name in values:
         if name not in known:
@@ -107,7 +83,7 @@ def check_types(instance: Any) -> None:
     owner, known = type(instance).__name__, parameters(type(instance))
     for name, value in current(instance).items():
         if isinstance(value, str) and not any(_is_text(hint) for hint in _alternatives(known[name].hint)):
-            raise ValueError(f"expected {name} of {owner} to be {known[name].describe()}, got {name}={value!r}")
+            raise _refusal(owner, known[name], repr(value))
     coerce(owner, current(instance), known)
 
 
@@ -131,11 +107,12 @@ def _coerce(owner: str, parameter: Parameter, value: Setting) -> Setting:
         done, result = _as(hint, value)
         if done:
             return result
-    raise ValueError(
-        f"expected {parameter.name} of {owner} to be {parameter.describe()}, got {parameter.name}={value!r}"
-        if not isinstance(value, str)
-        else f"expected {parameter.name} of {owner} to be {parameter.describe()}, got {parameter.name}={value}"
-    )
+    raise _refusal(owner, parameter, value if isinstance(value, str) else repr(value))
+
+
+def _refusal(owner: str, parameter: Parameter, came: str) -> ValueError:
+    name = parameter.name
+    return ValueError(f"expected {name} of {owner} to be {parameter.describe()}, got {name}={came}")
 
 
 def _hints(function: Any) -> dict[str, Any]:
@@ -181,15 +158,13 @@ def _as(hint: Any, value: Setting) -> tuple[bool, Setting]:
         return value is None or (isinstance(value, str) and value.lower() == "none"), None
     if get_origin(hint) is Literal:
         return value in get_args(hint), value
-    if hint is bool:
-        if isinstance(value, str):
-            words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-            return value.lower() in words, words.get(value.lower())
-        return isinstance(value, bool), value
+    if hint is bool and isinstance(value, str):
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        return value.lower() in words, words.get(value.lower())
     if hint is int or hint is float:
         return _as_number(hint, value)
-    if hint is str:
-        return isinstance(value, str), value
+    if hint is bool or hint is str:
+        return isinstance(value, hint), value
     return not isinstance(value, str), value  # a type of the model's own, which is its own business
 
 
