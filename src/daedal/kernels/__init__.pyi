@@ -3,7 +3,6 @@ from daedal.kernels import compilation as compilation
 from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
 from daedal.kernels import ecga as ecga
-from daedal.kernels import elimination as elimination
 from daedal.kernels import landscapes as landscapes
 from daedal.kernels import logistic as logistic
 from daedal.kernels import noise as noise

@@ -81,14 +81,8 @@ def zero_parameters(n: int, m: int, *, tied: bool) -> Parameters:
 
 def copy_parameters(theta: Parameters) -> Parameters:
     """Copy the arrays; tied ones stay one array."""
-    encoder = theta.encoder.copy()
-    return Parameters(
-        encoder=encoder,
-        decoder=encoder if theta.decoder is theta.encoder else theta.decoder.copy(),
-        decoder_t=theta.decoder_t.copy(),
-        hidden_bias=theta.hidden_bias.copy(),
-        output_bias=theta.output_bias.copy(),
-    )
+    copied = Parameters(*(array.copy() for array in theta))
+    return copied._replace(decoder=copied.encoder) if theta.decoder is theta.encoder else copied
 
 
 def zero_gradient(theta: Parameters) -> Gradient:

@@ -67,10 +67,8 @@ class _Tile:
         b_row = builder.add(b_first, builder.mul(k, b_k))
         b_vectors = [self.load(builder.gep(b, [builder.add(b_row, _INDEX(v * LANES))])) for v in range(self.vectors)]
         a_values = [self.spread(builder.gep(a_row, [builder.mul(k, a_k)])) for a_row in a_rows]
-        sums = [
-            self.multiply_add(a_values[row], b_vectors[v], total)
-            for (row, v), total in zip(self.cells, totals, strict=True)
-        ]
+        products = [builder.fmul(a_values[row], b_vectors[v], flags=("contract",)) for row, v in self.cells]
+        sums = [builder.fadd(*terms, flags=("contract",)) for terms in zip(products, totals, strict=True)]
         following = builder.add(k, _INDEX(1))
         k.add_incoming(_INDEX(0), entry)
         k.add_incoming(following, loop)
@@ -97,10 +95,6 @@ class _Tile:
         """Load one number into every lane."""
         first_lane = self.builder.insert_element(_UNDEFINED, self.builder.load(pointer), _LANE(0))
         return self.builder.shuffle_vector(first_lane, _UNDEFINED, _EVERY_LANE_0)
-
-    def multiply_add(self, x: Any, y: Any, total: Any) -> Any:
-        product = self.builder.fmul(x, y, flags=("contract",))
-        return self.builder.fadd(product, total, flags=("contract",))
 
 
 def _make_tile(rows: int, vectors: int) -> Any:

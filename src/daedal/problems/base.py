@@ -26,22 +26,6 @@ class Problem(Protocol):
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
 
 
-class BestIsAllOnes:
-    """What problems share whose best row is all ones, and worth n unless they say otherwise."""
-
-    n: int
-
-    @property
-    def optimum(self) -> float:
-        """Largest fitness: n."""
-        return float(self.n)
-
-    @property
-    def solution(self) -> Bits:
-        """A row, shape (n,), that attains the optimum: all ones."""
-        return np.ones(self.n, dtype=np.uint8)
-
-
 def fill_fitness(kernel: Callable[..., None], x: Bits, n: int, *settings: object) -> Fitness:
     """Give the fitness, shape (rows,), that a kernel computes of each row of x, which has to be of shape (rows, n)."""
     check_bits(x, n)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -48,20 +49,21 @@ class Plan:
 
 def plan(n: int, scopes: _Scopes) -> Plan:
     """Find a cheap order of elimination; no table is built."""
+    cost = attrgetter("peak_bytes", "entries")
     masks = [sum(1 << v for v in scope) for scope in scopes]
     graph = [1 << v for v in range(n)]
     for mask in masks:
         for v in _bits(mask):
             graph[v] |= mask
-    best = _price(masks, _greedy(graph, _degree, _WIDEST)[0])
+    best = _price(masks, _greedy(graph, lambda g, v: g[v].bit_count(), _WIDEST)[0])  # min-degree
     if n <= _FILL_LARGEST:
-        best = min(best, _price(masks, _greedy(graph, _fill, _WIDEST)[0]), key=_cost)
+        best = min(best, _price(masks, _greedy(graph, _fill, _WIDEST)[0]), key=cost)
         rng = random.Random(0)  # Fixed: the same problem always gets the same plan.
         for _ in range(min(_FILL_EFFORT // max(n, 1) ** 3, _FILL_MOST)):
             widest = best.entries.bit_length() - 1
             order, narrow = _greedy(graph, lambda g, v: rng.uniform(1.0, _NOISE) * _fill(g, v), widest)
             if narrow:
-                best = min(best, _price(masks, order), key=_cost)
+                best = min(best, _price(masks, order), key=cost)
     return best
 
 
@@ -85,11 +87,6 @@ def _greedy(graph: list[int], score: Callable[[list[int], int], float], widest: 
         for u in _bits(stale):
             scores[u] = score(graph, u)
     return order + list(scores), width <= widest
-
-
-def _degree(graph: list[int], v: int) -> int:
-    """Count v and its neighbours."""
-    return graph[v].bit_count()
 
 
 def _fill(graph: list[int], v: int) -> int:
@@ -126,10 +123,6 @@ def _price(masks: list[int], order: list[int]) -> Plan:
     return Plan(tuple(order), entries, peak)
 
 
-def _cost(candidate: Plan) -> tuple[int, int]:
-    return candidate.peak_bytes, candidate.entries
-
-
 def _lowest(mask: int) -> int:
     """Give the place of the lowest one of an int."""
     return (mask & -mask).bit_length() - 1
@@ -163,29 +156,15 @@ def maximise(
             f"{readable_bytes(planned.peak_bytes)} of memory, more than the limit of {readable_bytes(limit)}; "
             "take fewer variables or smaller tables",
         )
-    row = _best_row(planned.order, _eliminate(n, planned.order, scopes, tables))
-    return row, _total(row, scopes, tables)
-
-
-def _best_row(order: Sequence[int], choices: _Choices) -> Bits:
-    """Set the variables, last eliminated first, each by those that decide it."""
-    row = np.zeros(len(order), dtype=np.uint8)
-    for v in reversed(order):
+    choices = _eliminate(n, planned.order, scopes, tables)
+    row, value = np.zeros(n, dtype=np.uint8), 0.0
+    for v in reversed(planned.order):  # last eliminated first, each by those that decide it
         seen, choice = choices[v]
         index = sum(int(row[u]) << place for place, u in enumerate(seen))
         row[v] = choice[index >> 3] >> (index & 7) & 1
-    return row
-
-
-def _total(row: Bits, scopes: _Scopes, tables: Sequence[_Table]) -> float:
-    """Add up the entries of a row, in the order of the tables."""
-    value = 0.0
     for scope, table in zip(scopes, tables, strict=True):
-        index = 0
-        for u in scope:
-            index = 2 * index + int(row[u])
-        value += float(table[index])
-    return value
+        value += float(table[sum(int(row[u]) << place for place, u in enumerate(reversed(scope)))])
+    return row, value
 
 
 def _eliminate(n: int, order: Sequence[int], scopes: _Scopes, tables: Sequence[_Table]) -> _Choices:
@@ -221,9 +200,9 @@ def _message(v: int, seen: list[int], factors: list[tuple[_Table, dict[int, int]
     ]
     for c, start in enumerate(range(0, rows, chunk)):
         for table, step, high, low in parts:
-            kernels.elimination.add_factor(table, high[c], step, low, zero, one)
+            kernels.landscapes.add_factor(table, high[c], step, low, zero, one)
         bits = choice[start // 8 : (start + chunk + 7) // 8]
-        kernels.elimination.keep_better(zero, one, message[start : start + chunk], bits)
+        kernels.landscapes.keep_better(zero, one, message[start : start + chunk], bits)
     return message, choice
 
 

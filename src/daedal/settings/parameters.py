@@ -42,11 +42,12 @@ class Parameter:
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
     """List the parameters of a class or function, in their order; without an annotation, the default has the type."""
     hints = _hints(target.__init__ if inspect.isclass(target) else target)
-    return {
-        name: Parameter(name, hints.get(name, _hint_from(parameter.default)), parameter.default)
-        for name, parameter in inspect.signature(target).parameters.items()
-        if parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    }
+    found = {}
+    for name, one in inspect.signature(target).parameters.items():
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+            own = _ANYTHING if one.default is REQUIRED or one.default is None else type(one.default)
+            found[name] = Parameter(name, hints.get(name, own), one.default)
+    return found
 
 
 def plain(value: Any) -> Setting:
@@ -82,7 +83,8 @@ def check_types(instance: Any) -> None:
     """Refuse a dataclass instance with a value that its annotation does not allow; text is not read as a number."""
     owner, known = type(instance).__name__, parameters(type(instance))
     for name, value in current(instance).items():
-        if isinstance(value, str) and not any(_is_text(hint) for hint in _alternatives(known[name].hint)):
+        hints = _alternatives(known[name].hint)
+        if isinstance(value, str) and not any(hint is str or get_origin(hint) is Literal for hint in hints):
             raise _refusal(owner, known[name], repr(value))
     coerce(owner, current(instance), known)
 
@@ -129,20 +131,11 @@ def _hints(function: Any) -> dict[str, Any]:
         return found
 
 
-def _hint_from(default: Any) -> Any:
-    """Take the type of what is not annotated from its default."""
-    return _ANYTHING if default is REQUIRED or default is None else type(default)
-
-
 def _alternatives(hint: Any) -> list[Any]:
     """Take a union apart; None last, so that the text "none" is tried as such only when nothing else fits."""
     if get_origin(hint) in (Union, types.UnionType):
         return sorted(get_args(hint), key=lambda part: part is types.NoneType)
     return [hint]
-
-
-def _is_text(hint: Any) -> bool:
-    return hint is str or get_origin(hint) is Literal
 
 
 def _describe(hint: Any) -> str:

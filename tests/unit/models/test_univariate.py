@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from daedal.models import ECGA, PBIL, UMDA, BayesNet, Model, Tree
-from daedal.models.umda import Marginals
+from daedal.models.univariate import Marginals
 
 
 def rng(seed: int = 0) -> np.random.Generator:
