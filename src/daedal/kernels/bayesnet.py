@@ -18,11 +18,8 @@ from daedal.kernels.compilation import OPTIONS
 from daedal.kernels.counting import LANES, WORD, count_ones, count_pairs, group_rows, pack, sort_rows
 from daedal.types import Bits
 
-UNIT = 2**30
-"""Steps of a score in one bit."""
-
-MOST_ROWS = 2**26
-"""Rows up to which rows * log2(rows) * UNIT, the largest sum, fits into 62 bits."""
+UNIT = 2**30  # Steps of a score in one bit
+MOST_ROWS = 2**26  # Rows up to which rows * log2(rows) * UNIT, the largest sum, fits into 62 bits
 
 _Bytes = NDArray[np.uint8]
 _Words = NDArray[np.uint64]

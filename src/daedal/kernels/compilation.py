@@ -28,8 +28,7 @@ EXACT: dict[str, Any] = {"cache": True}
 
 _HERE = Path(__file__).parent
 _PYTHON = f"{sys.version_info.major}{sys.version_info.minor}"
-STAMP = f"kernels.cpython-{_PYTHON}.digest"
-"""File beside the machine code that says of which sources it was made."""
+STAMP = f"kernels.cpython-{_PYTHON}.digest"  # File beside the machine code that says of which sources it was made
 
 
 def sources_digest(sources: Path = _HERE) -> str:

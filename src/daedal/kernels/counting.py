@@ -16,17 +16,10 @@ from numpy.typing import NDArray
 from daedal.kernels.compilation import OPTIONS
 from daedal.types import Bits
 
-LANES = 32
-"""Bytes in one vector; rows are padded to a multiple of it, so that no loop has a slow tail."""
-
-WORD = 64
-"""Bits in one word of a packed column or of a set of variables."""
-
-BLOCK = 256
-"""Words of a packed column taken at a time, so that some columns stay in the first-level cache."""
-
-MOST_IN_A_BYTE = 255
-"""Rows that can be added up in bytes."""
+LANES = 32  # Bytes in one vector; rows are padded to a multiple of it, so that no loop has a slow tail
+WORD = 64  # Bits in one word of a packed column or of a set of variables
+BLOCK = 256  # Words of a packed column taken at a time, so that some columns stay in the first-level cache
+MOST_IN_A_BYTE = 255  # Rows that can be added up in bytes
 
 _Bytes = NDArray[np.uint8]
 _Words = NDArray[np.uint64]

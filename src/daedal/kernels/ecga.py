@@ -14,8 +14,7 @@ from daedal.kernels.compilation import OPTIONS
 from daedal.kernels.tree import on_grid, pair_information
 from daedal.types import Bits
 
-NO_GAIN = -1.0
-"""Stands for every gain that is known not to be positive without having been counted."""
+NO_GAIN = -1.0  # Stands for every gain that is known not to be positive without having been counted
 
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]

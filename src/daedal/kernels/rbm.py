@@ -93,16 +93,6 @@ def centre(x: _Bytes, order: _Index, n: int, mean: _Floats, out: _Floats) -> Non
             out[i, j] = _f(_i(row[j])) - mean[j]
 
 
-@njit(inline="always", **OPTIONS)
-def _falls_below(u: np.float32, x: np.float32) -> bool:
-    """Whether u, in -1..1, is below tanh(x / 2) = 2 logistic(x) - 1.
-
-    A comparison with the quotient, multiplied out, saves its division.
-    """
-    numerator, denominator = tanh_quotient(x)
-    return bool(u * denominator < numerator)
-
-
 @njit(**OPTIONS)
 def draw(inputs: _Floats, words: _Words, n: int, live: _Floats, mean: _Floats, out: _Floats) -> None:
     """Draw units of n real columns: out is 1 with probability logistic(inputs), else 0, less the mean.
@@ -116,7 +106,9 @@ def draw(inputs: _Floats, words: _Words, n: int, live: _Floats, mean: _Floats, o
         row_words = words[i * n : i * n + columns]
         for j in range(columns):
             u = _f(_i(row_words[j])) * _f(2**-15) - _f(1 - 2**-16)
-            bit = live[j] if _falls_below(u, inputs[i, j]) else _f(0)
+            # Whether u, in -1..1, is below tanh(x / 2) = 2 logistic(x) - 1: multiplied out, it takes no division.
+            numerator, denominator = tanh_quotient(inputs[i, j])
+            bit = live[j] if u * denominator < numerator else _f(0)
             out[i, j] = bit - mean[j]
 
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from daedal.kernels.compilation import OPTIONS
 
-LANES = 8
-"""float32 numbers in one vector; rows are padded to a multiple of it, so that no loop has a slow tail."""
+LANES = 8  # float32 numbers in one vector; rows are padded to a multiple of it, so that no loop has a slow tail
 
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)

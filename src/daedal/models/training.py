@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-Theta = TypeVar("Theta")
-"""Parameters of whatever is trained."""
+Theta = TypeVar("Theta")  # Parameters of whatever is trained
 
 WORDS_AT_A_TIME = 2**22
 """Random words drawn for one call of a kernel, 8 MB: enough epochs to hide the call, few enough to stay small."""
@@ -33,9 +32,7 @@ def checked_epochs(
 
 def half_width(measurements: int) -> int:
     """Give the half width of the moving average: it grows with the series."""
-    if measurements >= 30:
-        return 4
-    return 3 if measurements >= 20 else 2
+    return 2 + (measurements >= 20) + (measurements >= 30)
 
 
 def smoothed(errors: Sequence[float], index: int, half: int) -> float:
@@ -87,11 +84,9 @@ class TrainingErrors:
 
     def converged(self) -> bool:
         """Whether to stop: no gain, too little of it late, or overfitting."""
-        for errors in (self.train, self.validation):
-            if errors:
-                share = late_gain(errors)
-                if share is None or share < self.gamma:
-                    return True
+        shares = [late_gain(errors) for errors in (self.train, self.validation) if errors]
+        if any(share is None or share < self.gamma for share in shares):
+            return True
         if self.overfitting is None or not self.validation:
             return False
         return gap(self.train, self.validation) > self.overfitting

@@ -25,12 +25,8 @@ _Scopes: TypeAlias = Sequence[Sequence[int]]  # for each table the variables it 
 _Table: TypeAlias = NDArray[np.float64]
 _Choices: TypeAlias = list[tuple[list[int], NDArray[np.uint8]]]
 
-MEMORY_LIMIT = 4 * 2**30
-"""Bytes that `maximise` may take unless told otherwise."""
-
-CHUNK_BITS = 13
-"""Rows of a message are worked on 2^13 at a time, so that both sums stay in the second-level cache."""
-
+MEMORY_LIMIT = 4 * 2**30  # Bytes that `maximise` may take unless told otherwise
+CHUNK_BITS = 13  # Rows of a message are worked on 2^13 at a time, so that both sums stay in the second-level cache
 _FILL_EFFORT = 700_000  # A randomised min-fill order costs about n^3 steps; this many are about 0.06 s.
 _FILL_MOST = 50  # Randomised orders, however small n is.
 _FILL_LARGEST = 128  # Above, one min-fill order takes too long, and min-degree alone has to do.

@@ -21,11 +21,8 @@ EXACT_MEMORY = 2**30
 QUICK_MEMORY = 2**26
 """Bytes of tables up to which the optimum that a file states is checked when it is read: a few tenths of a second."""
 
-TABLE_MEMORY = 4 * 2**30
-"""Bytes that the tables of one landscape may take."""
-
-SPAWN_KEY = (0x4E4B,)
-"""Sets the stream of `NK.random` ("NK" in ASCII) apart from all others drawn from the same seed."""
+TABLE_MEMORY = 4 * 2**30  # Bytes that the tables of one landscape may take
+SPAWN_KEY = (0x4E4B,)  # Sets the stream of `NK.random` ("NK" in ASCII) apart from all others drawn from the same seed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

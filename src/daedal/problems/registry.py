@@ -11,8 +11,7 @@ from daedal.problems import HIFF, NK, OneMax, Problem, Trap, read_nk
 from daedal.settings.parameters import REQUIRED, Parameter, Setting, coerce, parameters, unknown
 from daedal.settings.plugins import entry_point, entry_point_names, first_line, register_entry_points
 
-ENTRY_POINTS = "daedal.problems"
-"""The group of entry points under which installed packages register problems."""
+ENTRY_POINTS = "daedal.problems"  # The group of entry points under which installed packages register problems
 
 
 @dataclass(frozen=True, kw_only=True)

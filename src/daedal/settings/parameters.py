@@ -14,11 +14,9 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-Setting: TypeAlias = bool | int | float | str | None
-"""A value that a user can set."""
+Setting: TypeAlias = bool | int | float | str | None  # A value that a user can set
 
-REQUIRED = inspect.Parameter.empty
-"""Default of a parameter that has none."""
+REQUIRED = inspect.Parameter.empty  # Default of a parameter that has none
 
 _ANYTHING = int | float | bool | str | None
 """The type of a parameter that says nothing of it; text is then read as the first of these that it can be."""
