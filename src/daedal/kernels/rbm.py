@@ -149,10 +149,8 @@ def contrastive_divergence(
         if step > 0:
             draw(hidden_input, words[used:], m, work.live_hidden, work.no_mean, end_hidden)
             used += b * m
-        affine_transposed(
-            end_hidden if step > 0 else data_hidden,
-            theta.weights, theta.weights_t, theta.visible_bias, m, n, visible_input,
-        )  # fmt: skip
+        given = end_hidden if step > 0 else data_hidden
+        affine_transposed(given, theta.weights, theta.weights_t, theta.visible_bias, m, n, visible_input)
         draw(visible_input, words[used:], n, work.live_visible, theta.mean, end)
         used += b * n
         affine(end, theta.weights, theta.hidden_bias, n, m, hidden_input)

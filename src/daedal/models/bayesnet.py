@@ -106,9 +106,8 @@ class BayesNet(Model):
         if rows >= kernel.MOST_ROWS:
             raise ValueError(f"expected fewer than {kernel.MOST_ROWS} rows to fit, got x.shape={x.shape}")
         price = kernel.price(rows, self.penalty)
-        limit = min(kernel.most_parents(rows, price), n - 1)
-        if self.max_parents is not None:
-            limit = min(limit, int(self.max_parents))
+        most = n - 1 if self.max_parents is None else min(int(self.max_parents), n - 1)
+        limit = min(kernel.most_parents(rows, price), most)
         data, net = kernel.make_parents(x), kernel.make_network(n, limit)
         work = kernel.make_workspace(data, limit)
         kernel.grow(data, price, limit, net, work)

@@ -78,12 +78,9 @@ class Tree(Model):
         kernels.tree.spanning_forest(weights, order, parents)
         children = np.flatnonzero(parents >= 0)
         information = float(weights[children, parents[children]].sum()) / len(x)
-        return Forest(
-            order=order,
-            parents=parents,
-            probabilities=conditional_probabilities(pairs, len(x), parents),
-            info={"edges": len(children), "information": information},
-        )
+        probabilities = conditional_probabilities(pairs, len(x), parents)
+        info = {"edges": len(children), "information": information}
+        return Forest(order=order, parents=parents, probabilities=probabilities, info=info)
 
 
 def pair_counts(x: Bits) -> NDArray[np.int64]:

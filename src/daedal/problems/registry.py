@@ -90,8 +90,15 @@ def _named(spec: str) -> tuple[ProblemKind, str | None, dict[str, Setting]]:
     kind = _PROBLEMS[name]
     if path is not None:
         return kind, path, {}
-    known = kind.parameters()
-    values = coerce(name, _pairs(kind, spec.partition(":")[2]), known)
+    known, pairs = kind.parameters(), dict[str, str]()
+    for part in filter(None, spec.partition(":")[2].split(",")):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not (key and equals and value):
+            raise ValueError(f"expected settings of {name} as in {kind.example}, got {part!r}")
+        if key in pairs:
+            raise ValueError(f"expected {key} of {name} once, got it twice in {spec!r}")
+        pairs[key] = value
+    values = coerce(name, pairs, known)
     missing = [p.name for p in known.values() if p.default is REQUIRED and p.name not in values]
     if missing:
         raise ValueError(f"expected {name} to be given {' and '.join(missing)}, as in {kind.example}, got {spec!r}")
@@ -102,19 +109,6 @@ def _named(spec: str) -> tuple[ProblemKind, str | None, dict[str, Setting]]:
 def _made(kind: ProblemKind, values: tuple[tuple[str, Setting], ...]) -> Problem:
     """Make a problem; kept, because the optimum of a landscape may take seconds, once."""
     return kind.make(**dict(values))
-
-
-def _pairs(kind: ProblemKind, text: str) -> dict[str, str]:
-    """Read "k=5,n=50"."""
-    pairs: dict[str, str] = {}
-    for part in filter(None, text.split(",")):
-        key, equals, value = (word.strip() for word in part.partition("="))
-        if not (key and equals and value):
-            raise ValueError(f"expected settings of {kind.name} as in {kind.example}, got {part!r}")
-        if key in pairs:
-            raise ValueError(f"expected {key} of {kind.name} once, got it twice in {text!r}")
-        pairs[key] = value
-    return pairs
 
 
 for _each in (

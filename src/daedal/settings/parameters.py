@@ -34,7 +34,11 @@ class Parameter:
         """Write the type for a user, as in "a whole number or none"."""
         if self.hint == _ANYTHING:
             return "anything"
-        return " or ".join(_describe(hint) for hint in _alternatives(self.hint))
+        names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", types.NoneType: "none"}
+        words: list[Any] = []
+        for hint in _alternatives(self.hint):
+            words += get_args(hint) if get_origin(hint) is Literal else [names.get(hint, hint)]
+        return " or ".join(map(str, words))
 
 
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
@@ -136,13 +140,6 @@ def _alternatives(hint: Any) -> list[Any]:
     return [hint]
 
 
-def _describe(hint: Any) -> str:
-    if get_origin(hint) is Literal:
-        return " or ".join(str(word) for word in get_args(hint))
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", types.NoneType: "none"}
-    return names.get(hint, str(hint))
-
-
 def _as(hint: Any, value: Setting) -> tuple[bool, Setting]:
     """Try one type: whether the value can be it, and then the value."""
     if hint is types.NoneType:
@@ -160,14 +157,9 @@ def _as(hint: Any, value: Setting) -> tuple[bool, Setting]:
 
 
 def _as_number(hint: type[int] | type[float], value: Setting) -> tuple[bool, Setting]:
-    if isinstance(value, str):
-        try:
-            return True, hint(value)
-        except ValueError:
-            return False, None
     kind = Integral if hint is int else Real
-    fits = isinstance(value, kind) and not isinstance(value, bool)
+    fits = isinstance(value, str | kind) and not isinstance(value, bool)
     try:
         return fits, hint(value) if fits else None  # type: ignore[arg-type]
-    except OverflowError:  # a whole number beyond all floats
+    except (ValueError, OverflowError):  # text that is no number, or a whole number beyond all floats
         return False, None
