@@ -26,6 +26,6 @@ def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[
         return value
 
     def listed() -> list[str]:
-        return sorted({*vars(module), *homes})
+        return sorted({*vars(module), *module.__all__})
 
     return list(homes), load, listed
