@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import expit
 
 from daedal.kernels import dae
-from daedal.kernels.dae_training import Gradient
 from daedal.kernels.products import TILED_UP_TO, padded
 
 LAYER = 3e-6
@@ -134,7 +133,7 @@ def to_parameters(net: Net) -> dae.Parameters:
     return theta
 
 
-def assert_same(theta: dae.Parameters | Gradient, net: Net, tolerance: float) -> None:
+def assert_same(theta: dae.Parameters | dae.Gradient, net: Net, tolerance: float) -> None:
     """Compare every parameter, and refuse anything but zero in the padding."""
     n, m = net.encoder.shape
     for name, expected in net.arrays().items():

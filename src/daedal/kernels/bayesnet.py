@@ -1,4 +1,4 @@
-"""Greedy construction of a Bayesian network of bits, on plain arrays.
+"""Greedy construction of a Bayesian network of bits, its tables, and rows drawn from them, on plain arrays.
 
 Scores are whole numbers of 1/UNIT bit. Sums of them do not depend on their order, so that the two directions of a
 first edge tie exactly, a column that says nothing gains exactly nothing, and every machine builds the same network.
@@ -18,11 +18,8 @@ from daedal.kernels.compilation import OPTIONS
 from daedal.kernels.counting import LANES, WORD, count_ones, count_pairs, group_rows, pack, sort_rows
 from daedal.types import Bits
 
-UNIT = 2**30
-"""Steps of a score in one bit."""
-
-MOST_ROWS = 2**26
-"""Rows up to which rows * log2(rows) * UNIT, the largest sum, fits into 62 bits."""
+UNIT = 2**30  # Steps of a score in one bit
+MOST_ROWS = 2**26  # Rows up to which rows * log2(rows) * UNIT, the largest sum, fits into 62 bits
 
 _Bytes = NDArray[np.uint8]
 _Words = NDArray[np.uint64]
@@ -238,3 +235,49 @@ def grow(data: Parents, price: int, limit: int, net: Network, work: Workspace) -
             _child_gains(data, price, net, child, work)
             work.best[child] = _best_parent(work.gains, net.reach, child)
         child = _best_child(work.gains, work.best)
+
+
+@njit(**OPTIONS)
+def fill_tables(data: Parents, net: Network, work: Workspace, starts: _Integers, tables: NDArray[np.float64]) -> None:
+    """Set the probability of a one for each configuration of each variable's parents; 0.5 where none was seen."""
+    rows = data.rows.shape[0]
+    for child in range(net.degrees.size):
+        degree = net.degrees[child]
+        sizes = work.ends[: 2 << degree]
+        sizes[:] = 0
+        group_rows(data.columns, child, net.parents[child, :degree], work.groups)
+        for r in range(rows):
+            sizes[work.groups[r]] += 1
+        for q in range(sizes.size // 2):
+            seen = sizes[2 * q] + sizes[2 * q + 1]
+            tables[starts[child] + q] = sizes[2 * q + 1] / seen if seen > 0 else 0.5
+
+
+@njit(**OPTIONS)
+def parents_first(reach: _Words) -> _Integers:
+    """Order the variables by their number of ancestors, which is always larger than that of any ancestor."""
+    n = reach.shape[0]
+    ancestors = np.zeros(n, dtype=np.int64)
+    for v in range(n):
+        for i in range(n):
+            ancestors[i] += contains(reach, v, i)
+    return np.argsort(ancestors, kind="mergesort")
+
+
+@njit(**OPTIONS)
+def sample(
+    order: _Integers, parents: _Integers, parent_starts: _Integers, limits: _Words, table_starts: _Integers,
+    words: NDArray[np.uint32], out: Bits,
+) -> None:  # fmt: skip
+    """Draw out, shape (rows, n), variable by variable in order: one where the word is below the table's limit.
+
+    words (rows * n,): the one of row r and variable i is r * n + i. limits: probability * 2^32, laid out as tables.
+    """
+    rows, n = out.shape
+    for r in range(rows):
+        for i in order:
+            configuration = 0
+            first = parent_starts[i]
+            for k in range(first, parent_starts[i + 1]):
+                configuration |= np.int64(out[r, parents[k]]) << (k - first)
+            out[r, i] = _u64(words[r * n + i]) < limits[table_starts[i] + configuration]

@@ -6,8 +6,6 @@ shape (n, words), where row r is bit r % 64 of word r // 64.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
@@ -16,17 +14,10 @@ from numpy.typing import NDArray
 from daedal.kernels.compilation import OPTIONS
 from daedal.types import Bits
 
-LANES = 32
-"""Bytes in one vector; rows are padded to a multiple of it, so that no loop has a slow tail."""
-
-WORD = 64
-"""Bits in one word of a packed column or of a set of variables."""
-
-BLOCK = 256
-"""Words of a packed column taken at a time, so that some columns stay in the first-level cache."""
-
-MOST_IN_A_BYTE = 255
-"""Rows that can be added up in bytes."""
+LANES = 32  # Bytes in one vector; rows are padded to a multiple of it, so that no loop has a slow tail
+WORD = 64  # Bits in one word of a packed column or of a set of variables
+BLOCK = 256  # Words of a packed column taken at a time, so that some columns stay in the first-level cache
+MOST_IN_A_BYTE = 255  # Rows that can be added up in bytes
 
 _Bytes = NDArray[np.uint8]
 _Words = NDArray[np.uint64]
@@ -37,16 +28,9 @@ _u8 = np.uint8
 
 
 @intrinsic
-def _ones_of(typing_context, word):  # type: ignore[no-untyped-def]
+def _count_bits(typing_context, word):  # type: ignore[no-untyped-def]
     """Count the ones of a 64-bit word; LLVM makes vectors of it."""
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.uint64), emit
-
-
-_count_bits: Any = _ones_of  # called with one argument, which the type of an intrinsic does not say
+    return types.int64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
 
 
 @njit(**OPTIONS)
@@ -75,7 +59,7 @@ def count_pairs(columns: _Words, counts: _Integers) -> None:
             for j in range(i + 1):
                 both = 0
                 for w in range(first, last):
-                    both += _count_bits(columns[i, w] & columns[j, w])
+                    both += _count_bits(columns[i, w] & columns[j, w])  # type: ignore[call-arg]
                 counts[i, j] += both
 
 

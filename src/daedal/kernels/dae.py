@@ -1,4 +1,4 @@
-"""The denoising autoencoder on plain arrays: its parameters, its error, and its samples (Algorithm 3 of the paper).
+"""The denoising autoencoder on plain arrays: its training and its samples (Algorithms 2 and 3 of the paper).
 
 Rows are padded as `products` says, and the padding is zero throughout. Random words are drawn by the caller.
 """
@@ -13,12 +13,20 @@ from numpy.typing import NDArray
 
 from daedal.kernels.compilation import OPTIONS
 from daedal.kernels.logistic import logistic
-from daedal.kernels.noise import corrupt_values
-from daedal.kernels.products import affine, affine_transposed, padded, whole_vectors
+from daedal.kernels.noise import corrupt_bits, corrupt_values, shuffle
+from daedal.kernels.products import (
+    accumulate_outer_products,
+    affine,
+    affine_transposed,
+    keep_transpose,
+    padded,
+    whole_vectors,
+)
 
 _Floats = NDArray[np.float32]
 _Bytes = NDArray[np.uint8]
 _Words = NDArray[np.uint16]
+_Index = NDArray[np.int64]
 _f = np.float32
 _i = np.int32
 
@@ -50,6 +58,15 @@ class Workspace(NamedTuple):
     limits: NDArray[np.int32]  # (padded n,): a word below its limit corrupts; 0 in the padding
 
 
+class Gradient(NamedTuple):
+    """Gradient of the error for each parameter, summed over a batch; for the weights with momentum."""
+
+    encoder: _Floats
+    decoder: _Floats
+    hidden_bias: _Floats
+    output_bias: _Floats
+
+
 def zero_parameters(n: int, m: int, *, tied: bool) -> Parameters:
     """Make parameters of the right shapes, all zero."""
     encoder = np.zeros((padded(n), padded(m)), dtype=np.float32)
@@ -64,14 +81,13 @@ def zero_parameters(n: int, m: int, *, tied: bool) -> Parameters:
 
 def copy_parameters(theta: Parameters) -> Parameters:
     """Copy the arrays; tied ones stay one array."""
-    encoder = theta.encoder.copy()
-    return Parameters(
-        encoder=encoder,
-        decoder=encoder if theta.decoder is theta.encoder else theta.decoder.copy(),
-        decoder_t=theta.decoder_t.copy(),
-        hidden_bias=theta.hidden_bias.copy(),
-        output_bias=theta.output_bias.copy(),
-    )
+    copied = Parameters(*(array.copy() for array in theta))
+    return copied._replace(decoder=copied.encoder) if theta.decoder is theta.encoder else copied
+
+
+def zero_gradient(theta: Parameters) -> Gradient:
+    """Make a gradient of the right shapes, all zero."""
+    return Gradient(*(np.zeros_like(getattr(theta, name)) for name in Gradient._fields))
 
 
 def make_workspace(n: int, m: int, batch: int, corruption: float) -> Workspace:
@@ -138,6 +154,97 @@ def mean_error(
         for i in range(b):
             total += _row_error(output[i], x[first + i], n, squared)
     return float(total / rows)
+
+
+@njit(**OPTIONS)
+def output_error(z: _Floats, x: _Bytes, order: _Index, n: int, squared: bool, live: _Floats, total: _Floats) -> None:
+    """Turn z, the input of the output layer, into the gradient of Err(x, logistic(z)) for it; total sums its rows."""
+    columns = whole_vectors(n)
+    total[:] = _f(0)
+    for i in range(z.shape[0]):
+        row = order[i]
+        for j in range(columns):
+            y = logistic(z[i, j])
+            slope = _f(2) * y * (_f(1) - y) if squared else _f(1)
+            gradient = (y - _f(_i(x[row, j]))) * slope * live[j]
+            z[i, j] = gradient
+            total[j] += gradient
+
+
+@njit(**OPTIONS)
+def hidden_error(d: _Floats, h: _Floats, m: int, total: _Floats) -> None:
+    """Take d, the gradient for h = logistic(a), back to that for a; total sums its rows."""
+    columns = whole_vectors(m)
+    total[:] = _f(0)
+    for i in range(d.shape[0]):
+        for j in range(columns):
+            gradient = d[i, j] * h[i, j] * (_f(1) - h[i, j])
+            d[i, j] = gradient
+            total[j] += gradient
+
+
+@njit(**OPTIONS)
+def batch_gradient(
+    x: _Bytes, order: _Index, n: int, m: int, tied: bool, squared: bool, momentum: np.float32,
+    theta: Parameters, gradient: Gradient, work: Workspace,
+) -> None:  # fmt: skip
+    """Backpropagate one batch, whose corrupted rows stand in work.inputs (Algorithm 2, lines 5-7).
+
+    Stacked as they are in the workspace, the two outer products of tied weights, corrupted^T hidden error and
+    output error^T hidden, are one.
+    """
+    b = order.size
+    corrupted, output = work.inputs[:b], work.inputs[b : 2 * b]
+    back, hidden = work.hiddens[:b], work.hiddens[b : 2 * b]
+    affine(corrupted, theta.encoder, theta.hidden_bias, n, m, hidden)
+    activate(hidden, m, work.live_hidden)
+    affine_transposed(hidden, theta.decoder, theta.decoder_t, theta.output_bias, m, n, output)
+    output_error(output, x, order, n, squared, work.live_output, gradient.output_bias)
+    affine(output, theta.decoder, work.no_bias, n, m, back)
+    hidden_error(back, hidden, m, gradient.hidden_bias)
+    if tied:
+        accumulate_outer_products(
+            work.inputs[: 2 * b], work.hiddens[: 2 * b], n, m, momentum, gradient.encoder, work.scratch
+        )
+    else:
+        accumulate_outer_products(corrupted, back, n, m, momentum, gradient.encoder, work.scratch)
+        accumulate_outer_products(output, hidden, n, m, momentum, gradient.decoder, work.scratch)
+
+
+@njit(**OPTIONS)
+def _descend(weights: _Floats, gradient: _Floats, rate: np.float32, keep: np.float32) -> None:
+    for i in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            weights[i, j] = keep * weights[i, j] - rate * gradient[i, j]
+
+
+@njit(**OPTIONS)
+def train(
+    x: _Bytes, order: _Index, shuffle_words: NDArray[np.uint32], noise: _Words, epochs: int, batch: int,
+    n: int, m: int, tied: bool, squared: bool, rate: float, bias_rate: float, momentum: float, keep: float,
+    theta: Parameters, gradient: Gradient, work: Workspace,
+) -> None:  # fmt: skip
+    """Stochastic gradient descent for some epochs; the rows left over by an epoch's last batch are dropped.
+
+    x (rows, padded n), order (rows,), shuffle_words (epochs * rows,), noise (epochs * rows * n + LANES,).
+    """
+    rows = order.size
+    step, bias_step = _f(rate / batch), _f(bias_rate / batch)
+    for epoch in range(epochs):
+        shuffle(order, shuffle_words[epoch * rows : (epoch + 1) * rows])
+        for first in range(0, rows - batch + 1, batch):
+            chosen = order[first : first + batch]
+            words = noise[(epoch * rows + first) * n :]
+            corrupt_bits(x, chosen, words, n, work.limits, work.inputs[:batch])
+            batch_gradient(x, chosen, n, m, tied, squared, _f(momentum), theta, gradient, work)
+            _descend(theta.encoder, gradient.encoder, step, _f(keep))
+            if not tied:
+                _descend(theta.decoder, gradient.decoder, step, _f(keep))
+            keep_transpose(theta.decoder, theta.decoder_t)
+            for j in range(m):
+                theta.hidden_bias[j] -= bias_step * gradient.hidden_bias[j]
+            for j in range(n):
+                theta.output_bias[j] -= bias_step * gradient.output_bias[j]
 
 
 @njit(**OPTIONS)

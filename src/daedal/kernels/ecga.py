@@ -14,8 +14,7 @@ from daedal.kernels.compilation import OPTIONS
 from daedal.kernels.tree import on_grid, pair_information
 from daedal.types import Bits
 
-NO_GAIN = -1.0
-"""Stands for every gain that is known not to be positive without having been counted."""
+NO_GAIN = -1.0  # Stands for every gain that is known not to be positive without having been counted
 
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
@@ -101,16 +100,6 @@ def pair_gains(pairs: _Integers, logs: _Floats, max_group: int, cache: _Floats) 
 
 
 @njit(**OPTIONS)
-def description_length(rows: int, alive: _Integers, sizes: _Integers, content: _Floats) -> float:
-    """Add up what the tables of the groups alive take, and what the rows take with them, in bits."""
-    unit = np.log2(rows + 1.0)
-    length = 0.0
-    for a in alive:
-        length += unit * (2.0 ** sizes[a] - 1.0) + content[a]
-    return length
-
-
-@njit(**OPTIONS)
 def best_pair(cache: _Floats, alive: _Integers) -> tuple[int, int]:
     """Find the places in alive, ascending names of groups, of the first pair with the largest gain, or -1, -1."""
     best, first, second = 0.0, -1, -1
@@ -164,4 +153,7 @@ def merge_groups(
             c = alive[i]
             if c != a:
                 cache[min(a, c), max(a, c)] = merge_gain(a, c, sizes, max_group, numbers, kinds, content, logs, cells)
-    return n - left, description_length(rows, alive[:left], sizes, content)
+    unit, length = np.log2(rows + 1.0), 0.0
+    for a in alive[:left]:  # what the tables take, and what the rows take with them
+        length += unit * (2.0 ** sizes[a] - 1.0) + content[a]
+    return n - left, length

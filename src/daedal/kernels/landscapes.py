@@ -1,6 +1,6 @@
-"""Fitness of a batch of rows, one function per problem.
+"""Fitness of a batch of rows, one function per problem, and the two inner loops of variable elimination.
 
-Each takes x, shape (rows, n), and fills out, shape (rows,). Any non-zero entry of x counts as a one, so
+Fitness takes x, shape (rows, n), and fills out, shape (rows,). Any non-zero entry of x counts as a one, so
 that no entry, however wrong, can lead an index out of its table.
 """
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from daedal.kernels.compilation import EXACT
 from daedal.types import Bits, Fitness
+
+_Floats = NDArray[np.float64]
 
 
 @njit(**EXACT)
@@ -65,7 +67,7 @@ def hiff(x: Bits, work: Bits, out: Fitness) -> None:
 
 
 @njit(**EXACT)
-def nk(x: Bits, neighbours: NDArray[np.int64], tables: NDArray[np.float64], out: Fitness) -> None:
+def nk(x: Bits, neighbours: NDArray[np.int64], tables: _Floats, out: Fitness) -> None:
     """Sum one table entry per variable; the first neighbour is the most significant bit of the index."""
     rows = x.shape[0]
     n, width = neighbours.shape
@@ -77,3 +79,27 @@ def nk(x: Bits, neighbours: NDArray[np.int64], tables: NDArray[np.float64], out:
                 index = 2 * index + (1 if x[r, neighbours[i, j]] else 0)
             total += tables[i, index]
         out[r] = total
+
+
+@njit(**EXACT)
+def add_factor(table: _Floats, base: int, step: int, low: NDArray[np.int64], zero: _Floats, one: _Floats) -> None:
+    """Add to zero[r] and one[r] the table's entry for row r with the eliminated bit 0 and 1.
+
+    Row r reads table[base + low[r]], and `step` entries further where the bit is one.
+    """
+    for r in range(low.shape[0]):
+        i = base + low[r]
+        zero[r] += table[i]
+        one[r] += table[i + step]
+
+
+@njit(**EXACT)
+def keep_better(zero: _Floats, one: _Floats, message: _Floats, choice: NDArray[np.uint8]) -> None:
+    """Store the larger of zero[r] and one[r], and which it was in bit r of choice; empty zero and one."""
+    for r in range(zero.shape[0]):
+        if one[r] > zero[r]:
+            message[r] = one[r]
+            choice[r >> 3] |= np.uint8(1 << (r & 7))
+        else:
+            message[r] = zero[r]
+        zero[r] = one[r] = 0.0

@@ -17,11 +17,8 @@ TILED_UP_TO = 264
 """Longest padded row for the register tiles: 256 numbers. Beyond, BLAS is faster: it copies its operands to where few
 pages of memory hold them."""
 
-DEPTH = 128
-"""Terms of a sum taken at a time, so that the part of w they read stays in the first-level cache."""
-
-OUTER_DEPTH = 50
-"""The same for outer products, which read both operands column by column."""
+DEPTH = 128  # Terms of a sum taken at a time, so that the part of w they read stays in the first-level cache
+OUTER_DEPTH = 50  # The same for outer products, which read both operands column by column
 
 _Array = NDArray[np.float32]
 
@@ -122,20 +119,7 @@ def accumulate_outer_products(
         for first in range(0, a.shape[0], OUTER_DEPTH):
             depth = min(OUTER_DEPTH, a.shape[0] - first)
             tiled_product(
-                a,
-                first * a_row,
-                1,
-                a_row,
-                b,
-                first * b_row,
-                b_row,
-                total,
-                b_row,
-                total,
-                b_row,
-                rows,
-                columns,
-                depth,
+                a, first * a_row, 1, a_row, b, first * b_row, b_row, total, b_row, total, b_row, rows, columns, depth
             )
     else:
         _dot(a.T, b, scratch)

@@ -93,16 +93,6 @@ def centre(x: _Bytes, order: _Index, n: int, mean: _Floats, out: _Floats) -> Non
             out[i, j] = _f(_i(row[j])) - mean[j]
 
 
-@njit(inline="always", **OPTIONS)
-def _falls_below(u: np.float32, x: np.float32) -> bool:
-    """Whether u, in -1..1, is below tanh(x / 2) = 2 logistic(x) - 1.
-
-    A comparison with the quotient, multiplied out, saves its division.
-    """
-    numerator, denominator = tanh_quotient(x)
-    return bool(u * denominator < numerator)
-
-
 @njit(**OPTIONS)
 def draw(inputs: _Floats, words: _Words, n: int, live: _Floats, mean: _Floats, out: _Floats) -> None:
     """Draw units of n real columns: out is 1 with probability logistic(inputs), else 0, less the mean.
@@ -116,7 +106,9 @@ def draw(inputs: _Floats, words: _Words, n: int, live: _Floats, mean: _Floats, o
         row_words = words[i * n : i * n + columns]
         for j in range(columns):
             u = _f(_i(row_words[j])) * _f(2**-15) - _f(1 - 2**-16)
-            bit = live[j] if _falls_below(u, inputs[i, j]) else _f(0)
+            # Whether u, in -1..1, is below tanh(x / 2) = 2 logistic(x) - 1: multiplied out, it takes no division.
+            numerator, denominator = tanh_quotient(inputs[i, j])
+            bit = live[j] if u * denominator < numerator else _f(0)
             out[i, j] = bit - mean[j]
 
 
@@ -157,10 +149,8 @@ def contrastive_divergence(
         if step > 0:
             draw(hidden_input, words[used:], m, work.live_hidden, work.no_mean, end_hidden)
             used += b * m
-        affine_transposed(
-            end_hidden if step > 0 else data_hidden,
-            theta.weights, theta.weights_t, theta.visible_bias, m, n, visible_input,
-        )  # fmt: skip
+        given = end_hidden if step > 0 else data_hidden
+        affine_transposed(given, theta.weights, theta.weights_t, theta.visible_bias, m, n, visible_input)
         draw(visible_input, words[used:], n, work.live_visible, theta.mean, end)
         used += b * n
         affine(end, theta.weights, theta.hidden_bias, n, m, hidden_input)
@@ -186,8 +176,7 @@ def train(
     LANES,), gradient (padded n, padded m): the weights' own, summed over a batch, with momentum.
     """
     rows = order.size
-    step = _f(rate / batch)
-    bias_step = _f(bias_rate / batch)
+    step, bias_step = _f(rate / batch), _f(bias_rate / batch)
     for epoch in range(epochs):
         shuffle(order, shuffle_words[epoch * rows : (epoch + 1) * rows])
         for first in range(0, rows - batch + 1, batch):

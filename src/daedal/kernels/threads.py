@@ -17,12 +17,6 @@ def _controller() -> ThreadpoolController:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS to one thread while the context lasts; afterwards the caller's number is restored.
-
-    Examples
-    --------
-    >>> with one_blas_thread():
-    ...     pass
-    """
+    """Hold BLAS to one thread while the context lasts; afterwards the caller's number is restored."""
     limiter: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limiter

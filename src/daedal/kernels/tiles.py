@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from daedal.kernels.compilation import OPTIONS
 
-LANES = 8
-"""float32 numbers in one vector; rows are padded to a multiple of it, so that no loop has a slow tail."""
+LANES = 8  # float32 numbers in one vector; rows are padded to a multiple of it, so that no loop has a slow tail
 
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
@@ -52,8 +51,7 @@ class _Tile:
         initial = [self.load(self.address(start, start_first, start_row, row, v)) for row, v in self.cells]
         sums = self.loop(a_rows, a_k, b, b_first, b_k, initial, depth)
         for (row, v), total in zip(self.cells, sums, strict=True):
-            target = self.builder.bitcast(self.address(c, c_first, c_row, row, v), _VECTOR.as_pointer())
-            self.builder.store(total, target).align = 4
+            self.store(total, self.address(c, c_first, c_row, row, v))
 
     def loop(self, a_rows: list[Any], a_k: Any, b: Any, b_first: Any, b_k: Any, initial: list[Any], depth: Any) -> Any:
         """Add a[r, k] b[k, :] to the initial vectors for k = 0 .. depth - 1; give the sums, one for each cell."""
@@ -68,10 +66,8 @@ class _Tile:
         b_row = builder.add(b_first, builder.mul(k, b_k))
         b_vectors = [self.load(builder.gep(b, [builder.add(b_row, _INDEX(v * LANES))])) for v in range(self.vectors)]
         a_values = [self.spread(builder.gep(a_row, [builder.mul(k, a_k)])) for a_row in a_rows]
-        sums = [
-            self.multiply_add(a_values[row], b_vectors[v], total)
-            for (row, v), total in zip(self.cells, totals, strict=True)
-        ]
+        products = [builder.fmul(a_values[row], b_vectors[v], flags=("contract",)) for row, v in self.cells]
+        sums = [builder.fadd(*terms, flags=("contract",)) for terms in zip(products, totals, strict=True)]
         following = builder.add(k, _INDEX(1))
         k.add_incoming(_INDEX(0), entry)
         k.add_incoming(following, loop)
@@ -91,14 +87,13 @@ class _Tile:
         vector.align = 4
         return vector
 
+    def store(self, vector: Any, pointer: Any) -> None:
+        self.builder.store(vector, self.builder.bitcast(pointer, _VECTOR.as_pointer())).align = 4
+
     def spread(self, pointer: Any) -> Any:
         """Load one number into every lane."""
         first_lane = self.builder.insert_element(_UNDEFINED, self.builder.load(pointer), _LANE(0))
         return self.builder.shuffle_vector(first_lane, _UNDEFINED, _EVERY_LANE_0)
-
-    def multiply_add(self, x: Any, y: Any, total: Any) -> Any:
-        product = self.builder.fmul(x, y, flags=("contract",))
-        return self.builder.fadd(product, total, flags=("contract",))
 
 
 def _make_tile(rows: int, vectors: int) -> Any:
@@ -136,16 +131,8 @@ def _emit_transpose(context: Any, builder: Any, signature: Any, args: Any) -> An
     """Interleave the rows i and i + 4 of a block, three times: its transpose."""
     source = context.make_array(signature.args[0])(context, builder, args[0]).data
     target = context.make_array(signature.args[3])(context, builder, args[3]).data
-
-    def row(pointer: Any, first: Any, stride: Any, i: int) -> Any:
-        offset = builder.add(first, builder.mul(stride, ir.Constant(_INDEX, i)))
-        return builder.bitcast(builder.gep(pointer, [offset]), _VECTOR.as_pointer())
-
-    vectors = []
-    for i in range(LANES):
-        vector = builder.load(row(source, args[1], args[2], i))
-        vector.align = 4
-        vectors.append(vector)
+    block = _Tile(builder, LANES, 1)
+    vectors = [block.load(block.address(source, args[1], args[2], i, 0)) for i in range(LANES)]
     for _ in range(3):
         vectors = [
             builder.shuffle_vector(vectors[i], vectors[i + LANES // 2], halves)
@@ -153,7 +140,7 @@ def _emit_transpose(context: Any, builder: Any, signature: Any, args: Any) -> An
             for halves in (_LOW_HALVES, _HIGH_HALVES)
         ]
     for i, vector in enumerate(vectors):
-        builder.store(vector, row(target, args[4], args[5], i)).align = 4
+        block.store(vector, block.address(target, args[4], args[5], i, 0))
     return context.get_dummy_value()
 
 

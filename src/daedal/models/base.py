@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from daedal.types import Bits
 
 _BYTES_A_PAIR = 24  # counts and weights
 
-Info: TypeAlias = Mapping[str, float]
-"""What a fit has to tell the user, by name: epochs, error, edges."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted(ABC):
@@ -28,10 +25,10 @@ class Fitted(ABC):
     Attributes
     ----------
     info
-        What the fit has to tell.
+        What the fit has to tell the user, by name: epochs, error, edges.
     """
 
-    info: Info = field(default_factory=dict)
+    info: Mapping[str, float] = field(default_factory=dict)
 
     @abstractmethod
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:

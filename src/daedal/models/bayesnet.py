@@ -18,29 +18,13 @@ from daedal.types import Bits
 
 @dataclass(frozen=True, kw_only=True)
 class FittedBayesNet(Fitted):
-    """A network of n variables with its conditional probabilities.
+    """A network of n variables with its conditional probabilities."""
 
-    Attributes
-    ----------
-    order
-        The variables, shape (n,), each after all its parents.
-    parents
-        The parents of all variables, one after the other, shape (edges,); those of a variable in the order in which
-        they were added.
-    parent_starts
-        Variable i's parents are parents[parent_starts[i] : parent_starts[i + 1]]; shape (n + 1,).
-    tables
-        The probability of a one, for variable i in tables[table_starts[i] : table_starts[i + 1]], at the number whose
-        lowest bit is the bit of the first parent.
-    table_starts
-        Shape (n + 1,).
-    """
-
-    order: NDArray[np.int64]
-    parents: NDArray[np.int64]
-    parent_starts: NDArray[np.int64]
-    tables: NDArray[np.float64]
-    table_starts: NDArray[np.int64]
+    order: NDArray[np.int64]  # (n,): the variables, each after all its parents
+    parents: NDArray[np.int64]  # (edges,): of one variable after the other, as they were added
+    parent_starts: NDArray[np.int64]  # (n + 1,): where those of each variable begin
+    tables: NDArray[np.float64]  # of a one, by the number whose lowest bit is that of the first parent
+    table_starts: NDArray[np.int64]  # (n + 1,): where the table of each variable begins
 
     @property
     def n(self) -> int:
@@ -58,10 +42,8 @@ class FittedBayesNet(Fitted):
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n), each variable after its parents."""
         out = np.empty((rows, self.n), dtype=np.uint8)
-        words = words32(rng, rows * self.n)
-        kernels.bayesnet_tables.sample(
-            self.order, self.parents, self.parent_starts, self._limits, self.table_starts, words, out
-        )
+        words, starts = words32(rng, rows * self.n), self.table_starts
+        kernels.bayesnet.sample(self.order, self.parents, self.parent_starts, self._limits, starts, words, out)
         return out
 
     @cached_property
@@ -124,9 +106,8 @@ class BayesNet(Model):
         if rows >= kernel.MOST_ROWS:
             raise ValueError(f"expected fewer than {kernel.MOST_ROWS} rows to fit, got x.shape={x.shape}")
         price = kernel.price(rows, self.penalty)
-        limit = min(kernel.most_parents(rows, price), n - 1)
-        if self.max_parents is not None:
-            limit = min(limit, int(self.max_parents))
+        most = n - 1 if self.max_parents is None else min(int(self.max_parents), n - 1)
+        limit = min(kernel.most_parents(rows, price), most)
         data, net = kernel.make_parents(x), kernel.make_network(n, limit)
         work = kernel.make_workspace(data, limit)
         kernel.grow(data, price, limit, net, work)
@@ -134,17 +115,13 @@ class BayesNet(Model):
         parent_starts = np.concatenate(([0], np.cumsum(net.degrees)))
         table_starts = np.concatenate(([0], np.cumsum(1 << net.degrees)))
         tables = np.empty(table_starts[-1])
-        kernels.bayesnet_tables.fill_tables(data, net, work, table_starts, tables)
-        score = int(net.fits.sum()) - price * int(table_starts[-1])
+        kernel.fill_tables(data, net, work, table_starts, tables)
+        score = (int(net.fits.sum()) - price * int(table_starts[-1])) / kernel.UNIT
         return FittedBayesNet(
-            order=kernels.bayesnet_tables.parents_first(net.reach),
+            order=kernel.parents_first(net.reach),
             parents=net.parents[np.arange(limit) < net.degrees[:, None]],
             parent_starts=parent_starts,
             tables=tables,
             table_starts=table_starts,
-            info={
-                "edges": int(parent_starts[-1]),
-                "max_in_degree": int(net.degrees.max()),
-                "score": score / kernel.UNIT,
-            },
+            info={"edges": int(parent_starts[-1]), "max_in_degree": int(net.degrees.max()), "score": score},
         )

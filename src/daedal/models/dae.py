@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -11,8 +10,7 @@ from numpy.typing import NDArray
 
 from daedal import kernels
 from daedal.models.base import Fitted, Model, check_converged, check_parents
-from daedal.models.convergence import TrainingErrors, train_to_convergence
-from daedal.models.epochs import checked_epochs
+from daedal.models.training import TrainingErrors, checked_epochs, train_to_convergence
 from daedal.rng import words16, words32
 from daedal.settings.checks import check_at_least, check_between, check_fits
 from daedal.types import Bits
@@ -24,19 +22,9 @@ _MOST_HELD_OUT = 500
 
 @dataclass(frozen=True, kw_only=True)
 class FittedDAE(Fitted):
-    """A trained autoencoder.
+    """A trained autoencoder of n visible and m hidden units."""
 
-    Attributes
-    ----------
-    theta
-        Its parameters, padded as `kernels.products` says.
-    n, m
-        Visible and hidden units.
-    corruption, sampling_steps
-        As in `DAE`.
-    """
-
-    theta: kernels.dae.Parameters
+    theta: kernels.dae.Parameters  # padded as `kernels.products` says
     n: int
     m: int
     corruption: float
@@ -168,7 +156,7 @@ class DAE(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedDAE:
         """Train from scratch on x, shape (rows, n)."""
-        kernels.compilation.announce(kernels.dae_training.train)
+        kernels.compilation.announce(kernels.dae.train)
         rows, n = check_parents(x)
         m = n if self.hidden is None else self.hidden
         width = kernels.products.padded(n)
@@ -183,13 +171,7 @@ class DAE(Model):
         )
 
     def divide(self, rows: int) -> tuple[int, int, int]:
-        """Give how many rows are held out, how many make a batch, and on how many the training error is measured.
-
-        Examples
-        --------
-        >>> DAE.paper_2015().divide(1000)
-        (100, 100, 300)
-        """
+        """Give how many rows are held out, how many make a batch, and on how many the training error is measured."""
         held_out = min(int(self.validation * rows), _MOST_HELD_OUT)
         batch = max(1, min(self.batch_size, (rows - held_out) // 5))
         return held_out, batch, min(3 * batch, rows - held_out)
@@ -200,19 +182,30 @@ class DAE(Model):
         """Train until an error says stop; give the parameters of the lowest measured one (Algorithm 2)."""
         held_out, batch, watched = self.divide(len(data))
         validation, data = data[:held_out], data[held_out:]
+        rows, batches = len(data), len(data) // batch
         work = kernels.dae.make_workspace(n, m, batch, self.corruption)
         theta = self._initial(n, m, rng=rng)
+        gradient, order = kernels.dae.zero_gradient(theta), np.arange(rows)
         noisy = _corrupted(data[:watched], n, work, rng=rng)
         noisy_validation = _corrupted(validation, n, work, rng=rng)
+        squared, rate, bias_rate = self.error == "squared", self.learning_rate, self.learning_rate * self.bias_factor
+        keep = 1.0 - self.learning_rate * self.weight_decay
+
+        def train(epochs: int) -> None:
+            swaps = words32(rng, epochs * rows)
+            noise = words16(rng, epochs * rows * n + kernels.tiles.LANES)
+            kernels.dae.train(
+                data, order, swaps, noise, epochs, batch, n, m, self.tied, squared, rate, bias_rate, self.momentum,
+                keep, theta, gradient, work,
+            )  # fmt: skip
 
         def error_of(x: Bits, corrupted: NDArray[np.float32]) -> float:
-            return float(kernels.dae.mean_error(x, corrupted, n, m, self.error == "squared", theta, work))
+            return float(kernels.dae.mean_error(x, corrupted, n, m, squared, theta, work))
 
         errors = TrainingErrors(gamma=self.gamma, overfitting=self.overfitting)
-        batches = len(data) // batch
         best, epochs, error = train_to_convergence(
             theta,
-            self._epochs(data, n, m, batch, theta, work, rng=rng),
+            checked_epochs(train, check_every=self.check_every, max_epochs=self.max_epochs, words_an_epoch=rows * n),
             lambda: (error_of(data[:watched], noisy), error_of(validation, noisy_validation) if held_out else None),
             kernels.dae.copy_parameters,
             errors,
@@ -238,33 +231,6 @@ class DAE(Model):
         theta.output_bias[:n] = draw(n)
         theta.decoder_t[...] = theta.decoder.T
         return theta
-
-    def _epochs(
-        self,
-        data: Bits,
-        n: int,
-        m: int,
-        batch: int,
-        theta: kernels.dae.Parameters,
-        work: kernels.dae.Workspace,
-        *,
-        rng: np.random.Generator,
-    ) -> Iterator[int]:
-        """Train theta in place, with a pause at every epoch at which the errors are to be measured."""
-        rows = len(data)
-        gradient, order = kernels.dae_training.zero_gradient(theta), np.arange(rows)
-        rate, bias_rate = self.learning_rate, self.learning_rate * self.bias_factor
-        keep = 1.0 - self.learning_rate * self.weight_decay
-
-        def train(epochs: int) -> None:
-            swaps = words32(rng, epochs * rows)
-            noise = words16(rng, epochs * rows * n + kernels.tiles.LANES)
-            kernels.dae_training.train(
-                data, order, swaps, noise, epochs, batch, n, m, self.tied, self.error == "squared",
-                rate, bias_rate, self.momentum, keep, theta, gradient, work,
-            )  # fmt: skip
-
-        return checked_epochs(train, check_every=self.check_every, max_epochs=self.max_epochs, words_an_epoch=rows * n)
 
 
 def _corrupted(x: Bits, n: int, work: kernels.dae.Workspace, *, rng: np.random.Generator) -> NDArray[np.float32]:

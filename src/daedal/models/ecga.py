@@ -17,20 +17,10 @@ from daedal.types import Bits
 
 @dataclass(frozen=True, kw_only=True)
 class MarginalProduct(Fitted):
-    """Independent groups of variables, each with the parents' frequencies of its configurations.
+    """Independent groups of variables, with the parents' frequencies; `score` is the description length in bits."""
 
-    `info` has the number of `groups`, the `largest_group` and the `score`, the description length in bits.
-
-    Attributes
-    ----------
-    group
-        Group of each variable, shape (n,), numbered in the order of their smallest variables.
-    seen
-        The parents, shape (parents, n): they are the table of every group.
-    """
-
-    group: NDArray[np.int64]
-    seen: Bits
+    group: NDArray[np.int64]  # (n,): group of each variable, numbered in the order of their smallest variables
+    seen: Bits  # (parents, n): the parents, which are the table of every group
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n): each group is copied from a parent that is drawn for it."""
@@ -74,8 +64,7 @@ class ECGA(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> MarginalProduct:
         """Find the groups of x, shape (rows, n); nothing is drawn from rng."""
-        _, n = check_parents(x)
-        check_pairs_fit(n)
+        check_pairs_fit(n := check_parents(x)[1])
         kernels.compilation.announce(kernels.ecga.merge_groups)
         seen = np.array(x, dtype=np.uint8, order="C")
         names, merges, gains = np.empty(n, dtype=np.int64), np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
@@ -84,8 +73,5 @@ class ECGA(Model):
         _, score = kernels.ecga.merge_groups(seen, pairs, logs, limit, names, merges, gains)
         group = np.unique(names, return_inverse=True)[1]
         sizes = np.bincount(group)
-        return MarginalProduct(
-            group=group,
-            seen=seen,
-            info={"groups": len(sizes), "largest_group": int(sizes.max()), "score": score},
-        )
+        info = {"groups": len(sizes), "largest_group": int(sizes.max()), "score": score}
+        return MarginalProduct(group=group, seen=seen, info=info)

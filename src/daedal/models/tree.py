@@ -17,23 +17,11 @@ from daedal.types import Bits
 
 @dataclass(frozen=True, kw_only=True)
 class Forest(Fitted):
-    """Trees of conditional probabilities.
+    """Trees of conditional probabilities; `information` of `info` is the mutual information of all edges in bits."""
 
-    `info` has the number of `edges` and the `information`, the mutual information of all edges in bits.
-
-    Attributes
-    ----------
-    order
-        All variables, each after its parent, shape (n,).
-    parents
-        Parent of each variable, -1 for a root, shape (n,).
-    probabilities
-        Of a one, given that the parent is 0 or 1, shape (n, 2); for a root both are the same.
-    """
-
-    order: NDArray[np.int64]
-    parents: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
+    order: NDArray[np.int64]  # (n,): all variables, each after its parent
+    parents: NDArray[np.int64]  # (n,): -1 for a root
+    probabilities: NDArray[np.float64]  # (n, 2): of a one, where the parent is 0 or 1; for a root both are the same
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n), each bit given its parent's."""
@@ -90,12 +78,9 @@ class Tree(Model):
         kernels.tree.spanning_forest(weights, order, parents)
         children = np.flatnonzero(parents >= 0)
         information = float(weights[children, parents[children]].sum()) / len(x)
-        return Forest(
-            order=order,
-            parents=parents,
-            probabilities=conditional_probabilities(pairs, len(x), parents),
-            info={"edges": len(children), "information": information},
-        )
+        probabilities = conditional_probabilities(pairs, len(x), parents)
+        info = {"edges": len(children), "information": information}
+        return Forest(order=order, parents=parents, probabilities=probabilities, info=info)
 
 
 def pair_counts(x: Bits) -> NDArray[np.int64]:

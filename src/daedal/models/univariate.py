@@ -1,28 +1,91 @@
-"""Models without dependencies: one probability per variable."""
+"""Models without dependencies, one probability per variable: UMDA, the frequencies of the parents, and PBIL."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.models.base import Fitted
+from daedal.models.base import Fitted, Model, check_parents
+from daedal.settings.checks import check_at_least, check_between
 from daedal.types import Bits
 
 
 @dataclass(frozen=True, kw_only=True)
 class Marginals(Fitted):
-    """Independent bits.
-
-    Attributes
-    ----------
-    probabilities
-        Of a one, shape (n,).
-    """
+    """Independent bits: the probabilities of a one, shape (n,)."""
 
     probabilities: NDArray[np.float64]
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n), each bit by itself."""
         return (rng.random((rows, len(self.probabilities))) < self.probabilities).astype(np.uint8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UMDA(Model):
+    """Univariate marginal distribution: each variable is one as often as among the parents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[1, 0], [1, 1]], dtype=np.uint8)
+    >>> UMDA().fit(x, rng=np.random.default_rng(0)).probabilities
+    array([1. , 0.5])
+    """
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Marginals:
+        """Count ones in x, shape (rows, n)."""
+        check_parents(x)
+        return Marginals(probabilities=x.mean(axis=0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PBIL(Model):
+    """Population-based incremental learning.
+
+    Parameters
+    ----------
+    learning_rate
+        Strength of the update, alpha of the paper.
+    best
+        How many of the best parents are followed, mu of the paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[1, 0], [0, 0]], dtype=np.uint8)
+    >>> PBIL(learning_rate=0.1).fit(x, rng=np.random.default_rng(0)).probabilities
+    array([0.55, 0.45])
+    """
+
+    learning_rate: float = 0.02
+    best: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_between("learning_rate", self.learning_rate, 0.0, 1.0)
+        check_at_least("best", self.best, 1)
+
+    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Marginals:
+        """Move the probabilities towards the mean of the first rows of x, shape (rows, n)."""
+        check_parents(x)
+        before = previous.probabilities if isinstance(previous, Marginals) else np.full(x.shape[1], 0.5)
+        towards = x[: self.best].mean(axis=0)
+        return Marginals(probabilities=before + self.learning_rate * (towards - before))
+
+    def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
+        """Give the probabilities, from which the next fit starts."""
+        return {"probabilities": fitted.probabilities} if isinstance(fitted, Marginals) else {}
+
+    def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> Marginals | None:
+        """Rebuild the vector of probabilities."""
+        if "probabilities" not in arrays:
+            return None
+        kept = arrays["probabilities"]
+        if kept.shape != (n,) or kept.dtype != np.float64 or not ((kept >= 0) & (kept <= 1)).all():
+            raise ValueError(f"expected {n} probabilities of PBIL, got shape={kept.shape}, dtype={kept.dtype}")
+        return Marginals(probabilities=kept)

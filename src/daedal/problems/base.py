@@ -1,10 +1,13 @@
-"""What a problem is."""
+"""What a problem is, and what several of them share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from daedal.types import Bits, Fitness
+import numpy as np
+
+from daedal.types import Bits, Fitness, check_bits
 
 
 @runtime_checkable
@@ -21,3 +24,11 @@ class Problem(Protocol):
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+
+
+def fill_fitness(kernel: Callable[..., None], x: Bits, n: int, *settings: object) -> Fitness:
+    """Give the fitness, shape (rows,), that a kernel computes of each row of x, which has to be of shape (rows, n)."""
+    check_bits(x, n)
+    out = np.empty(len(x))
+    kernel(np.ascontiguousarray(x), *settings, out)
+    return out

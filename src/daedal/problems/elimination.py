@@ -3,59 +3,141 @@
 Max-sum dynamic programming: to eliminate a variable, add up all tables that look at it and keep, for each
 setting of the other variables they look at, the larger of its two values (a new table, the message) and which
 one it was. The largest message sets the price, and the order of the variables sets the largest message,
-so `elimination_plan` looks for a cheap order and states the memory before any table is built.
+so `plan` looks for a cheap order and states the memory before any table is built.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.problems.elimination_plan import CHUNK_BITS, Plan, plan
 from daedal.settings.checks import readable_bytes
 from daedal.types import Bits
 
-MEMORY_LIMIT = 4 * 2**30
-"""Bytes that `maximise` may take unless told otherwise."""
+_Scopes: TypeAlias = Sequence[Sequence[int]]  # for each table the variables it looks at, all different
+_Table: TypeAlias = NDArray[np.float64]
+_Choices: TypeAlias = list[tuple[list[int], NDArray[np.uint8]]]
+
+MEMORY_LIMIT = 4 * 2**30  # Bytes that `maximise` may take unless told otherwise
+CHUNK_BITS = 13  # Rows of a message are worked on 2^13 at a time, so that both sums stay in the second-level cache
+_FILL_EFFORT = 700_000  # A randomised min-fill order costs about n^3 steps; this many are about 0.06 s.
+_FILL_MOST = 50  # Randomised orders, however small n is.
+_FILL_LARGEST = 128  # Above, one min-fill order takes too long, and min-degree alone has to do.
+_NOISE = 2.0  # Largest factor on a randomised score.
+_WIDEST = 64  # A message over more variables fits no machine, so its order is not worth a search.
+
+
+@dataclass(frozen=True)
+class Plan:
+    """In which order to eliminate, and what it takes."""
+
+    order: tuple[int, ...]  # every variable once
+    entries: int  # of the largest message
+    peak_bytes: int  # memory of all tables alive at the worst moment, those of the caller not counted
+
+
+def plan(n: int, scopes: _Scopes) -> Plan:
+    """Find a cheap order of elimination; no table is built."""
+    cost = attrgetter("peak_bytes", "entries")
+    masks = [sum(1 << v for v in scope) for scope in scopes]
+    graph = [1 << v for v in range(n)]
+    for mask in masks:
+        for v in _bits(mask):
+            graph[v] |= mask
+    best = _price(masks, _greedy(graph, lambda g, v: g[v].bit_count(), _WIDEST)[0])  # min-degree
+    if n <= _FILL_LARGEST:
+        best = min(best, _price(masks, _greedy(graph, _fill, _WIDEST)[0]), key=cost)
+        rng = random.Random(0)  # Fixed: the same problem always gets the same plan.
+        for _ in range(min(_FILL_EFFORT // max(n, 1) ** 3, _FILL_MOST)):
+            widest = best.entries.bit_length() - 1
+            order, narrow = _greedy(graph, lambda g, v: rng.uniform(1.0, _NOISE) * _fill(g, v), widest)
+            if narrow:
+                best = min(best, _price(masks, order), key=cost)
+    return best
+
+
+def _greedy(graph: list[int], score: Callable[[list[int], int], float], widest: int) -> tuple[list[int], bool]:
+    """Eliminate always the variable of the lowest score; whether it met no more than `widest` neighbours.
+
+    `graph[v]` holds v and its neighbours as bits of an int.
+    """
+    graph, order, width = graph.copy(), [], 0
+    scores = {v: score(graph, v) for v in range(len(graph))}
+    while len(scores) > width and width <= widest:  # With fewer left, whatever follows is no wider.
+        v = min(scores, key=scores.__getitem__)
+        order.append(v)
+        del scores[v]
+        around = graph[v] & ~(1 << v)
+        width = max(width, around.bit_count())
+        stale = around
+        for u in _bits(around):
+            graph[u] = (graph[u] | around) & ~(1 << v)
+            stale |= graph[u]
+        for u in _bits(stale):
+            scores[u] = score(graph, u)
+    return order + list(scores), width <= widest
+
+
+def _fill(graph: list[int], v: int) -> int:
+    """Count the pairs of neighbours of v that its elimination would join, twice, and one more."""
+    around = graph[v]
+    return 1 + sum((around & ~graph[u]).bit_count() for u in _bits(around))
+
+
+def _price(masks: list[int], order: list[int]) -> Plan:
+    """Follow an order through, sizes only."""
+    when = {v: step for step, v in enumerate(order)}
+    waiting: list[list[int]] = [[] for _ in order]  # Sets of steps, so that the lowest bit is the first to go.
+    for mask in masks:
+        steps = sum(1 << when[v] for v in _bits(mask))
+        waiting[_lowest(steps)].append(steps)
+    alive, peak, entries = 0, 0, 1
+    arrived = [0] * len(order)  # Bytes of the messages that wait at a step.
+    for step, factors in enumerate(waiting):
+        union = 0
+        for mask in factors:
+            union |= mask
+        union &= ~(1 << step)
+        rows = 1 << union.bit_count()
+        chunk = min(rows, 1 << CHUNK_BITS)
+        scratch = 16 * chunk + 8 * len(factors) * (chunk + rows // chunk)
+        alive += (rows + 7) // 8
+        peak = max(peak, alive + 8 * rows + scratch)
+        entries = max(entries, rows)
+        alive -= arrived[step]
+        if union:
+            alive += 8 * rows
+            waiting[_lowest(union)].append(union)
+            arrived[_lowest(union)] += 8 * rows
+    return Plan(tuple(order), entries, peak)
+
+
+def _lowest(mask: int) -> int:
+    """Give the place of the lowest one of an int."""
+    return (mask & -mask).bit_length() - 1
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """Give the places of the ones of an int, lowest first."""
+    while mask:
+        yield _lowest(mask)
+        mask &= mask - 1
 
 
 def maximise(
-    n: int,
-    scopes: Sequence[Sequence[int]],
-    tables: Sequence[NDArray[np.float64]],
-    *,
-    limit: int = MEMORY_LIMIT,
-    planned: Plan | None = None,
+    n: int, scopes: _Scopes, tables: Sequence[_Table], *, limit: int = MEMORY_LIMIT, planned: Plan | None = None
 ) -> tuple[Bits, float]:
-    """Find a row of the largest sum of table entries, and that sum.
+    """Find a row, shape (n,), of the largest sum of table entries, and that sum, added up in the order of the tables.
 
-    Parameters
-    ----------
-    n
-        Number of variables.
-    scopes
-        For each table the variables it looks at, all different; the first is the index's most significant bit.
-    tables
-        Tables, shape (2^len(scope),) each.
-    limit
-        Bytes that the tables built here may take.
-    planned
-        The result of `plan`, where the caller has it already.
-
-    Returns
-    -------
-    row
-        Bits, shape (n,).
-    value
-        The entries of that row, added up in the order of the tables.
-
-    Raises
-    ------
-    ValueError
-        If the plan needs more than `limit`; raised before any of it is taken.
+    Tables are of shape (2^len(scope),); the first variable of a scope is the index's most significant bit. `planned`
+    is the result of `plan`, where the caller has it already; one that needs more bytes than `limit` is refused.
 
     Examples
     --------
@@ -70,45 +152,26 @@ def maximise(
             f"{readable_bytes(planned.peak_bytes)} of memory, more than the limit of {readable_bytes(limit)}; "
             "take fewer variables or smaller tables",
         )
-    row = _best_row(planned.order, _eliminate(n, planned.order, scopes, tables))
-    return row, _total(row, scopes, tables)
-
-
-def _best_row(order: Sequence[int], choices: list[tuple[list[int], NDArray[np.uint8]]]) -> Bits:
-    """Set the variables, last eliminated first, each by those that decide it."""
-    row = np.zeros(len(order), dtype=np.uint8)
-    for v in reversed(order):
+    choices = _eliminate(n, planned.order, scopes, tables)
+    row, value = np.zeros(n, dtype=np.uint8), 0.0
+    for v in reversed(planned.order):  # last eliminated first, each by those that decide it
         seen, choice = choices[v]
         index = sum(int(row[u]) << place for place, u in enumerate(seen))
         row[v] = choice[index >> 3] >> (index & 7) & 1
-    return row
-
-
-def _total(row: Bits, scopes: Sequence[Sequence[int]], tables: Sequence[NDArray[np.float64]]) -> float:
-    """Add up the entries of a row, in the order of the tables."""
-    value = 0.0
     for scope, table in zip(scopes, tables, strict=True):
-        index = 0
-        for u in scope:
-            index = 2 * index + int(row[u])
-        value += float(table[index])
-    return value
+        value += float(table[sum(int(row[u]) << place for place, u in enumerate(reversed(scope)))])
+    return row, value
 
 
-def _eliminate(
-    n: int,
-    order: Sequence[int],
-    scopes: Sequence[Sequence[int]],
-    tables: Sequence[NDArray[np.float64]],
-) -> list[tuple[list[int], NDArray[np.uint8]]]:
+def _eliminate(n: int, order: Sequence[int], scopes: _Scopes, tables: Sequence[_Table]) -> _Choices:
     """Give for each variable the others that decide it, lowest first, and its best bit for each setting."""
     when = {v: step for step, v in enumerate(order)}
     # Each table waits at the first of its variables to go, with the weight of each variable in its index.
-    waiting: list[list[tuple[NDArray[np.float64], dict[int, int]]]] = [[] for _ in range(n)]
+    waiting: list[list[tuple[_Table, dict[int, int]]]] = [[] for _ in range(n)]
     for scope, table in zip(scopes, tables, strict=True):
         weights = {u: 1 << place for place, u in enumerate(reversed(scope))}
         waiting[min(scope, key=when.__getitem__)].append((table, weights))
-    choices: list[tuple[list[int], NDArray[np.uint8]]] = [([], np.zeros(1, dtype=np.uint8)) for _ in range(n)]
+    choices: _Choices = [([], np.zeros(1, dtype=np.uint8)) for _ in range(n)]
     for v in order:
         # The variable that goes next is the least significant, so that its two values lie side by side.
         seen = sorted({u for _, weights in waiting[v] for u in weights} - {v}, key=when.__getitem__)
@@ -120,16 +183,11 @@ def _eliminate(
     return choices
 
 
-def _message(
-    v: int,
-    seen: list[int],
-    factors: list[tuple[NDArray[np.float64], dict[int, int]]],
-) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+def _message(v: int, seen: list[int], factors: list[tuple[_Table, dict[int, int]]]) -> tuple[_Table, NDArray[np.uint8]]:
     """Maximise the sum of factors over v: the values, shape (2^len(seen),), and the best bits, packed."""
     rows = 1 << len(seen)
     chunk = min(rows, 1 << CHUNK_BITS)
-    message = np.empty(rows)
-    choice = np.zeros((rows + 7) // 8, dtype=np.uint8)
+    message, choice = np.empty(rows), np.zeros((rows + 7) // 8, dtype=np.uint8)
     zero, one = np.zeros(chunk), np.zeros(chunk)
     # A row's index in a factor is a sum over its bits, so it splits in a high part and a low part.
     parts = [
@@ -138,9 +196,9 @@ def _message(
     ]
     for c, start in enumerate(range(0, rows, chunk)):
         for table, step, high, low in parts:
-            kernels.elimination.add_factor(table, high[c], step, low, zero, one)
+            kernels.landscapes.add_factor(table, high[c], step, low, zero, one)
         bits = choice[start // 8 : (start + chunk + 7) // 8]
-        kernels.elimination.keep_better(zero, one, message[start : start + chunk], bits)
+        kernels.landscapes.keep_better(zero, one, message[start : start + chunk], bits)
     return message, choice
 
 

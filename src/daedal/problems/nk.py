@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.problems.elimination import maximise
-from daedal.problems.elimination_plan import Plan, plan
+from daedal.problems.base import fill_fitness
+from daedal.problems.elimination import Plan, maximise, plan
 from daedal.settings.checks import check_whole
-from daedal.types import Bits, Fitness, check_bits
+from daedal.types import Bits, Fitness
 
 EXACT_MEMORY = 2**30
 """Bytes of tables up to which the optimum is computed when asked for: at most about ten seconds of work."""
@@ -21,11 +21,8 @@ EXACT_MEMORY = 2**30
 QUICK_MEMORY = 2**26
 """Bytes of tables up to which the optimum that a file states is checked when it is read: a few tenths of a second."""
 
-TABLE_MEMORY = 4 * 2**30
-"""Bytes that the tables of one landscape may take."""
-
-SPAWN_KEY = (0x4E4B,)
-"""Sets the stream of `NK.random` ("NK" in ASCII) apart from all others drawn from the same seed."""
+TABLE_MEMORY = 4 * 2**30  # Bytes that the tables of one landscape may take
+SPAWN_KEY = (0x4E4B,)  # Sets the stream of `NK.random` ("NK" in ASCII) apart from all others drawn from the same seed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,9 +62,7 @@ class NK:
             raise ValueError(f"expected neighbours as integers of shape (n, k + 1), got {came}")
         n, width = neighbours.shape
         if neighbours.min() < 0 or neighbours.max() >= n:
-            raise ValueError(
-                f"expected neighbours in 0..{n - 1}, got {neighbours.min()}..{neighbours.max()}",
-            )
+            raise ValueError(f"expected neighbours in 0..{n - 1}, got {neighbours.min()}..{neighbours.max()}")
         ordered = np.sort(neighbours, axis=1)
         repeated = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
         if len(repeated):
@@ -80,10 +75,8 @@ class NK:
             raise ValueError("expected finite numbers in the tables, got nan or inf")
         if self.known_optimum is not None and not math.isfinite(self.known_optimum):
             raise ValueError(f"expected a finite known_optimum or None, got {self.known_optimum}")
-        for name, array in (
-            ("neighbours", neighbours.astype(np.int64, order="C")),
-            ("tables", tables.astype(np.float64, order="C")),
-        ):
+        for name, given, dtype in (("neighbours", neighbours, np.int64), ("tables", tables, np.float64)):
+            array = given.astype(dtype, order="C")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
@@ -172,10 +165,7 @@ class NK:
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        check_bits(x, self.n)
-        out = np.empty(len(x))
-        kernels.landscapes.nk(np.ascontiguousarray(x), self.neighbours, self.tables, out)
-        return out
+        return fill_fitness(kernels.landscapes.nk, x, self.n, self.neighbours, self.tables)
 
 
 def check_tables(n: int, k: int) -> None:

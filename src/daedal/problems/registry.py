@@ -11,8 +11,7 @@ from daedal.problems import HIFF, NK, OneMax, Problem, Trap, read_nk
 from daedal.settings.parameters import REQUIRED, Parameter, Setting, coerce, parameters, unknown
 from daedal.settings.plugins import entry_point, entry_point_names, first_line, register_entry_points
 
-ENTRY_POINTS = "daedal.problems"
-"""The group of entry points under which installed packages register problems."""
+ENTRY_POINTS = "daedal.problems"  # The group of entry points under which installed packages register problems
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,28 +62,15 @@ def _kind(name: str, found: object) -> ProblemKind:
 
 
 def find_problem(spec: str) -> Problem:
-    """Make the problem that a text names.
-
-    Examples
-    --------
-    >>> find_problem("trap:k=4,n=40")
-    Trap(k=4, n=40)
-    """
-    kind, values = _named(spec)
-    path = problem_file(spec)[1]
+    """Make the problem that a text names."""
+    kind, path, values = _named(spec)
     if kind.read is not None and path is not None:
         return kind.read(path)
     return _made(kind, tuple(values.items()))
 
 
 def problem_file(spec: str) -> tuple[str, str | None]:
-    """Give the kind of problem that a text names, and the file it is read from, or None.
-
-    Examples
-    --------
-    >>> problem_file("nk:some/file.nk"), problem_file("hiff:n=64")
-    (('nk', 'some/file.nk'), ('hiff', None))
-    """
+    """Give the kind of problem that a text names, and the file it is read from, or None."""
     name, _, rest = spec.partition(":")
     if not _is_known(name):
         raise ValueError(unknown("problem", name, {*_PROBLEMS, *entry_point_names(ENTRY_POINTS)}))
@@ -93,32 +79,30 @@ def problem_file(spec: str) -> tuple[str, str | None]:
 
 
 def canonical_problem(spec: str) -> str:
-    """Write a problem's name with all its parameters, in the order of the alphabet.
-
-    Examples
-    --------
-    >>> canonical_problem("trap:n=50,k=5")
-    'trap:k=5,n=50'
-    """
-    kind, values = _named(spec)
-    path = problem_file(spec)[1]
-    if path is not None:
-        return f"{kind.name}:{path}"
-    return f"{kind.name}:" + ",".join(f"{name}={value}" for name, value in sorted(values.items()))
+    """Write a problem's name with all its parameters, in the order of the alphabet: trap:k=5,n=50."""
+    kind, path, values = _named(spec)
+    return f"{kind.name}:{path or ','.join(f'{name}={value}' for name, value in sorted(values.items()))}"
 
 
-def _named(spec: str) -> tuple[ProblemKind, dict[str, Setting]]:
-    """Give the kind of a problem that a text names, and its parameters, defaults included; none where it has a file."""
+def _named(spec: str) -> tuple[ProblemKind, str | None, dict[str, Setting]]:
+    """Give the kind of a problem that a text names, and its file, or its parameters, defaults included."""
     name, path = problem_file(spec)
     kind = _PROBLEMS[name]
     if path is not None:
-        return kind, {}
-    known = kind.parameters()
-    values = coerce(name, _pairs(kind, spec.partition(":")[2]), known)
+        return kind, path, {}
+    known, pairs = kind.parameters(), dict[str, str]()
+    for part in filter(None, spec.partition(":")[2].split(",")):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not (key and equals and value):
+            raise ValueError(f"expected settings of {name} as in {kind.example}, got {part!r}")
+        if key in pairs:
+            raise ValueError(f"expected {key} of {name} once, got it twice in {spec!r}")
+        pairs[key] = value
+    values = coerce(name, pairs, known)
     missing = [p.name for p in known.values() if p.default is REQUIRED and p.name not in values]
     if missing:
         raise ValueError(f"expected {name} to be given {' and '.join(missing)}, as in {kind.example}, got {spec!r}")
-    return kind, {name: parameter.default for name, parameter in known.items()} | values
+    return kind, None, {name: parameter.default for name, parameter in known.items()} | values
 
 
 @lru_cache(maxsize=16)
@@ -127,29 +111,10 @@ def _made(kind: ProblemKind, values: tuple[tuple[str, Setting], ...]) -> Problem
     return kind.make(**dict(values))
 
 
-def _pairs(kind: ProblemKind, text: str) -> dict[str, str]:
-    """Read "k=5,n=50"."""
-    pairs: dict[str, str] = {}
-    for part in filter(None, text.split(",")):
-        key, equals, value = (word.strip() for word in part.partition("="))
-        if not (key and equals and value):
-            raise ValueError(f"expected settings of {kind.name} as in {kind.example}, got {part!r}")
-        if key in pairs:
-            raise ValueError(f"expected {key} of {kind.name} once, got it twice in {text!r}")
-        pairs[key] = value
-    return pairs
-
-
-register_problem(
+for _each in (
     ProblemKind(name="onemax", summary="Number of ones", example="onemax:n=100", make=OneMax),
-)
-register_problem(
     ProblemKind(name="trap", summary="Concatenated deceptive traps of k bits", example="trap:k=5,n=50", make=Trap),
-)
-register_problem(
     ProblemKind(name="hiff", summary="Hierarchical if-and-only-if", example="hiff:n=64", make=HIFF),
-)
-register_problem(
     ProblemKind(
         name="nk",
         summary="NK landscape, random or from a file",
@@ -157,4 +122,5 @@ register_problem(
         make=NK.random,
         read=read_nk,
     ),
-)
+):
+    register_problem(_each)

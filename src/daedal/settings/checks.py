@@ -7,26 +7,14 @@ import os
 from numbers import Integral
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_WITHOUT_SYSCONF = 16 * 2**30
 
 
 def check_whole(name: str, value: object, *, least: int, of: str = "", hint: str = "") -> int:
-    """Give a whole number as an int; refuse anything else, or less, with a hint at what to do.
-
-    Examples
-    --------
-    >>> check_whole("runs", 20, least=1)
-    20
-    >>> check_whole("n", 0, least=1, of="onemax", hint="100 is usual")
-    Traceback (most recent call last):
-    ...
-    ValueError: expected n of onemax to be a whole number of at least 1, got n=0; 100 is usual
-    """
+    """Give a whole number as an int; refuse anything else, or less, with a hint at what to do."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         owner, advice = f" of {of}" if of else "", f"; {hint}" if hint else ""
-        raise ValueError(
-            f"expected {name}{owner} to be a whole number of at least {least}, got {name}={value!r}{advice}"
-        )
+        expected = f"a whole number of at least {least}"
+        raise ValueError(f"expected {name}{owner} to be {expected}, got {name}={value!r}{advice}")
     return int(value)
 
 
@@ -52,10 +40,8 @@ def check_fits(count: int, what: str, *, available: int | None = None) -> None:
     """Refuse what takes more bytes than are available, before they are taken; None: than the machine has."""
     available = machine_bytes() if available is None else available
     if count > available:
-        raise ValueError(
-            f"{what} takes about {readable_bytes(count)} of memory, and this machine has "
-            f"{readable_bytes(available)}; take less"
-        )
+        needed, there = readable_bytes(count), readable_bytes(available)
+        raise ValueError(f"{what} takes about {needed} of memory, and this machine has {there}; take less")
 
 
 def machine_bytes() -> int:
@@ -63,17 +49,11 @@ def machine_bytes() -> int:
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # Windows
-        return _WITHOUT_SYSCONF
+        return 16 * 2**30
 
 
 def readable_bytes(count: int) -> str:
-    """Write a number of bytes for a human reader.
-
-    Examples
-    --------
-    >>> readable_bytes(3 * 2**30)
-    '3 GiB'
-    """
+    """Write a number of bytes for a human reader, as in "3 GiB"."""
     power = max(count.bit_length() - 1, 0) // 10
     if power >= len(_UNITS):
         return f"2^{count.bit_length() - 1} bytes"

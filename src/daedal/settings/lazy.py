@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, TypeAlias
-
-Hooks: TypeAlias = tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]
-"""`__all__`, `__getattr__` and `__dir__` of a package."""
+from typing import Any
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> Hooks:
-    """Give `__all__`, `__getattr__` and `__dir__` for a package whose names are loaded when they are first used.
+def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Give `__all__`, `__getattr__` and `__dir__` of a package whose names stand in its stub, `__init__.pyi`.
 
-    Parameters
-    ----------
-    package
-        The package, `__name__` in its own file.
-    homes
-        For each name the module that has it; the name of a module of the package's own has `package.name`.
-
-    Examples
-    --------
-    A type checker cannot follow, so the names are imported for it alone::
-
-        if TYPE_CHECKING:
-            from daedal.models.dae import DAE as DAE
-        else:
-            __all__, __getattr__, __dir__ = lazy_names(__name__, {"DAE": "daedal.models.dae"})
+    The stub is what type checkers read; it has a line `from module import name as name` for each of them.
     """
+    module = sys.modules[package]
+    with open(f"{module.__file__}i", encoding="utf-8") as stub:
+        homes = {words[-1]: words[1] for line in stub if (words := line.split())[:1] == ["from"]}
 
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(homes[name])
-        value = module if homes[name] == f"{package}.{name}" else getattr(module, name)
-        setattr(sys.modules[package], name, value)  # the next use is a plain lookup
+        home = homes[name]
+        value = import_module(f"{package}.{name}") if home == package else getattr(import_module(home), name)
+        setattr(module, name, value)  # the next use is a plain lookup
         return value
 
     def listed() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        return sorted({*vars(module), *module.__all__})
 
     return list(homes), load, listed

@@ -14,11 +14,9 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-Setting: TypeAlias = bool | int | float | str | None
-"""A value that a user can set."""
+Setting: TypeAlias = bool | int | float | str | None  # A value that a user can set
 
-REQUIRED = inspect.Parameter.empty
-"""Default of a parameter that has none."""
+REQUIRED = inspect.Parameter.empty  # Default of a parameter that has none
 
 _ANYTHING = int | float | bool | str | None
 """The type of a parameter that says nothing of it; text is then read as the first of these that it can be."""
@@ -33,43 +31,29 @@ class Parameter:
     default: Any
 
     def describe(self) -> str:
-        """Write the type for a user.
-
-        Examples
-        --------
-        >>> Parameter("hidden", int | None, None).describe()
-        'a whole number or none'
-        """
+        """Write the type for a user, as in "a whole number or none"."""
         if self.hint == _ANYTHING:
             return "anything"
-        return " or ".join(_describe(hint) for hint in _alternatives(self.hint))
+        names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", types.NoneType: "none"}
+        words: list[Any] = []
+        for hint in _alternatives(self.hint):
+            words += get_args(hint) if get_origin(hint) is Literal else [names.get(hint, hint)]
+        return " or ".join(map(str, words))
 
 
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
-    """List the parameters of a class or function, in their order.
-
-    Examples
-    --------
-    >>> def make(n: int, share=0.5): ...
-    >>> [parameter.describe() for parameter in parameters(make).values()]
-    ['a whole number', 'a number']
-    """
+    """List the parameters of a class or function, in their order; without an annotation, the default has the type."""
     hints = _hints(target.__init__ if inspect.isclass(target) else target)
-    return {
-        name: Parameter(name, hints.get(name, _hint_from(parameter.default)), parameter.default)
-        for name, parameter in inspect.signature(target).parameters.items()
-        if parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    }
+    found = {}
+    for name, one in inspect.signature(target).parameters.items():
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+            own = _ANYTHING if one.default is REQUIRED or one.default is None else type(one.default)
+            found[name] = Parameter(name, hints.get(name, own), one.default)
+    return found
 
 
 def plain(value: Any) -> Setting:
-    """Give a setting as JSON has it: NumPy's numbers are Python's, and what is no number is text.
-
-    Examples
-    --------
-    >>> plain(np.int64(3)), plain(np.True_), plain("tanh"), plain(None)
-    (3, True, 'tanh', None)
-    """
+    """Give a setting as JSON has it: NumPy's numbers are Python's, and what is no number is text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.bool_):
@@ -90,11 +74,6 @@ def coerce(
     """Check names and turn values into what the parameters expect; text, as from a command line, is read.
 
     `keywords` are names that belong elsewhere, and that the user may have mistyped.
-
-    Examples
-    --------
-    >>> coerce("trap", {"k": "4"}, {"k": Parameter("k", int, 5)})
-    {'k': 4}
     """
     for name in values:
         if name not in known:
@@ -106,8 +85,9 @@ def check_types(instance: Any) -> None:
     """Refuse a dataclass instance with a value that its annotation does not allow; text is not read as a number."""
     owner, known = type(instance).__name__, parameters(type(instance))
     for name, value in current(instance).items():
-        if isinstance(value, str) and not any(_is_text(hint) for hint in _alternatives(known[name].hint)):
-            raise ValueError(f"expected {name} of {owner} to be {known[name].describe()}, got {name}={value!r}")
+        hints = _alternatives(known[name].hint)
+        if isinstance(value, str) and not any(hint is str or get_origin(hint) is Literal for hint in hints):
+            raise _refusal(owner, known[name], repr(value))
     coerce(owner, current(instance), known)
 
 
@@ -131,11 +111,12 @@ def _coerce(owner: str, parameter: Parameter, value: Setting) -> Setting:
         done, result = _as(hint, value)
         if done:
             return result
-    raise ValueError(
-        f"expected {parameter.name} of {owner} to be {parameter.describe()}, got {parameter.name}={value!r}"
-        if not isinstance(value, str)
-        else f"expected {parameter.name} of {owner} to be {parameter.describe()}, got {parameter.name}={value}"
-    )
+    raise _refusal(owner, parameter, value if isinstance(value, str) else repr(value))
+
+
+def _refusal(owner: str, parameter: Parameter, came: str) -> ValueError:
+    name = parameter.name
+    return ValueError(f"expected {name} of {owner} to be {parameter.describe()}, got {name}={came}")
 
 
 def _hints(function: Any) -> dict[str, Any]:
@@ -152,27 +133,11 @@ def _hints(function: Any) -> dict[str, Any]:
         return found
 
 
-def _hint_from(default: Any) -> Any:
-    """Take the type of what is not annotated from its default."""
-    return _ANYTHING if default is REQUIRED or default is None else type(default)
-
-
 def _alternatives(hint: Any) -> list[Any]:
     """Take a union apart; None last, so that the text "none" is tried as such only when nothing else fits."""
     if get_origin(hint) in (Union, types.UnionType):
         return sorted(get_args(hint), key=lambda part: part is types.NoneType)
     return [hint]
-
-
-def _is_text(hint: Any) -> bool:
-    return hint is str or get_origin(hint) is Literal
-
-
-def _describe(hint: Any) -> str:
-    if get_origin(hint) is Literal:
-        return " or ".join(str(word) for word in get_args(hint))
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", types.NoneType: "none"}
-    return names.get(hint, str(hint))
 
 
 def _as(hint: Any, value: Setting) -> tuple[bool, Setting]:
@@ -181,27 +146,20 @@ def _as(hint: Any, value: Setting) -> tuple[bool, Setting]:
         return value is None or (isinstance(value, str) and value.lower() == "none"), None
     if get_origin(hint) is Literal:
         return value in get_args(hint), value
-    if hint is bool:
-        if isinstance(value, str):
-            words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-            return value.lower() in words, words.get(value.lower())
-        return isinstance(value, bool), value
+    if hint is bool and isinstance(value, str):
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        return value.lower() in words, words.get(value.lower())
     if hint is int or hint is float:
         return _as_number(hint, value)
-    if hint is str:
-        return isinstance(value, str), value
+    if hint is bool or hint is str:
+        return isinstance(value, hint), value
     return not isinstance(value, str), value  # a type of the model's own, which is its own business
 
 
 def _as_number(hint: type[int] | type[float], value: Setting) -> tuple[bool, Setting]:
-    if isinstance(value, str):
-        try:
-            return True, hint(value)
-        except ValueError:
-            return False, None
     kind = Integral if hint is int else Real
-    fits = isinstance(value, kind) and not isinstance(value, bool)
+    fits = isinstance(value, str | kind) and not isinstance(value, bool)
     try:
         return fits, hint(value) if fits else None  # type: ignore[arg-type]
-    except OverflowError:  # a whole number beyond all floats
+    except (ValueError, OverflowError):  # text that is no number, or a whole number beyond all floats
         return False, None

@@ -21,13 +21,7 @@ _modules: dict[str, str] = {}
 
 
 def is_file_spec(text: str) -> bool:
-    """Whether a text is of the form "path/to/file.py:NAME".
-
-    Examples
-    --------
-    >>> is_file_spec("score.py:f"), is_file_spec("trap:k=5,n=50")
-    (True, False)
-    """
+    """Whether a text is of the form "path/to/file.py:NAME"."""
     path, colon, name = text.rpartition(":")
     return bool(colon and name) and path.endswith(".py")
 
@@ -102,22 +96,14 @@ def entry_point_names(group: str) -> tuple[str, ...]:
 
 
 def entry_point(group: str, name: str, read: Callable[[Any], T]) -> T:
-    """Load what an installed package has registered under a name, and read it as what it should be.
-
-    Raises
-    ------
-    ValueError
-        The package cannot be loaded, or has registered something else; says which package it is.
-    """
+    """Load what an installed package has registered under a name; refuse what cannot be read as what it should be."""
     found = next(one for one in entry_points(group=group) if one.name == name)
     try:
         return read(found.load())
     except (Exception, SystemExit) as error:
         package = found.dist.name if found.dist else found.module
-        raise ValueError(
-            f"{name!r} of the package {package} cannot be used: {type(error).__name__}: {error}; mend or remove the "
-            "package"
-        ) from error
+        why = f"{type(error).__name__}: {error}; mend or remove the package"
+        raise ValueError(f"{name!r} of the package {package} cannot be used: {why}") from error
 
 
 def register_entry_points(group: str, register: Callable[[str], object]) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from daedal import kernels
-from daedal.kernels.compilation import announce
-from daedal.kernels.numba_cache import is_compiled
+from daedal.kernels.compilation import announce, is_compiled
 
 SOURCE = """
 from numba import njit

@@ -7,24 +7,23 @@ import numpy as np
 import pytest
 
 from daedal.kernels import dae
-from daedal.kernels import dae_training as training
 from daedal.kernels.tiles import LANES
 
 
 def kernel_gradient(
     net: twin.Net, x: twin.Floats, corrupted: twin.Floats, squared: bool, *, spare: int = 0
-) -> training.Gradient:
+) -> dae.Gradient:
     """Run one batch, in a workspace with some rows to spare."""
     n, m = net.encoder.shape
     theta, tied = twin.to_parameters(net), net.decoder is net.encoder
     work = dae.make_workspace(n, m, len(x) + spare, 0.1)
     work.inputs[: len(x), :n] = corrupted
-    gradient = training.zero_gradient(theta)
+    gradient = dae.zero_gradient(theta)
     # Rows of x in another order, so that a kernel that overlooks it is found out.
     order = np.random.default_rng(5).permutation(len(x))
     shuffled = np.zeros_like(x)
     shuffled[order] = x
-    training.batch_gradient(twin.pad(shuffled), order, n, m, tied, squared, np.float32(0), theta, gradient, work)
+    dae.batch_gradient(twin.pad(shuffled), order, n, m, tied, squared, np.float32(0), theta, gradient, work)
     return gradient
 
 
@@ -68,12 +67,12 @@ def kernel_train(
     corruption: float,
     squared: bool,
     rule: twin.Rule,
-) -> tuple[dae.Parameters, twin.Floats, training.Gradient]:
+) -> tuple[dae.Parameters, twin.Floats, dae.Gradient]:
     (rows, n), m = x.shape, net.hidden_bias.size
     theta, tied = twin.to_parameters(net), net.decoder is net.encoder
-    gradient, order = training.zero_gradient(theta), np.arange(rows)
+    gradient, order = dae.zero_gradient(theta), np.arange(rows)
     work, data = dae.make_workspace(n, m, batch, corruption), twin.pad(x)
-    training.train(
+    dae.train(
         data, order, swaps, noise, swaps.size // rows, batch, n, m, tied, squared, rule.rate, rule.bias_rate,
         rule.momentum, rule.keep, theta, gradient, work,
     )  # fmt: skip
@@ -131,9 +130,9 @@ def test_training_in_pieces_is_training_in_one() -> None:
     swaps, noise = twin.draw_words(6 * 30, 32), twin.draw_words(6 * 30 * 12 + LANES)
     whole, whole_order, _ = kernel_train(net, x, swaps, noise, 7, 0.1, False, rule)
     theta, order = twin.to_parameters(net), np.arange(30)
-    gradient, work = training.zero_gradient(theta), dae.make_workspace(12, 12, 7, 0.1)
+    gradient, work = dae.zero_gradient(theta), dae.make_workspace(12, 12, 7, 0.1)
     for first, last in ((0, 1), (1, 4), (4, 6)):
-        training.train(
+        dae.train(
             twin.pad(x), order, swaps[first * 30 : last * 30], noise[first * 360 :], last - first, 7, 12, 12, True,
             False, rule.rate, rule.bias_rate, rule.momentum, rule.keep, theta, gradient, work,
         )  # fmt: skip

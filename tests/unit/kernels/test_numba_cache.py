@@ -14,7 +14,7 @@ import pytest
 
 import daedal
 from daedal import kernels
-from daedal.kernels.numba_cache import STAMP, discard_stale, is_compiled, sources_digest
+from daedal.kernels.compilation import STAMP, discard_stale, is_compiled, sources_digest
 
 TAG = f"py{sys.version_info.major}{sys.version_info.minor}"
 
@@ -117,8 +117,8 @@ def test_what_was_just_compiled_computes_what_the_cache_computes(tmp_path: Path)
     A kernel that calls another one has a copy of it in its machine code. Where both are compiled in one process, the
     call may go to the other's own machine code, which need not round alike.
     """
-    package = Package(tmp_path / "copy", without="dae_training.train-*.nb[ic]")
-    for file in (package.kernels / "__pycache__").glob("dae_training.batch_gradient-*.nb[ic]"):
+    package = Package(tmp_path / "copy", without="dae.train-*.nb[ic]")
+    for file in (package.kernels / "__pycache__").glob("dae.batch_gradient-*.nb[ic]"):
         file.unlink()
     compiled, said = package.run(FIT)
     assert said

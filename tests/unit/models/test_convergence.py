@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from daedal.models.convergence import TrainingErrors, gap, half_width, late_gain, smoothed, train_to_convergence
+from daedal.models.training import TrainingErrors, gap, half_width, late_gain, smoothed, train_to_convergence
 
 
 def falling(count: int) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daedal.models.epochs import WORDS_AT_A_TIME, checked_epochs
+from daedal.models.training import WORDS_AT_A_TIME, checked_epochs
 
 
 @pytest.mark.parametrize(

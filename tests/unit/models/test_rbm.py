@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from daedal.models.rbm import RBM, FittedRBM
-from daedal.models.rbm_schedule import Schedule, Thresholds
+from daedal.models.rbm import RBM, FittedRBM, Schedule
 
 
 def blocks(rows: int, count: int, size: int, seed: int) -> np.ndarray:
@@ -111,16 +110,10 @@ def test_hidden_units_and_steps_can_be_set() -> None:
 
 
 def schedule_of(errors: list[float], *, epoch: int = 0, updates: int = 0, **changed: float) -> Schedule:
-    schedule = Schedule(dataclasses.replace(Thresholds(smoothing=0.0), **changed))  # type: ignore[arg-type]
+    schedule = Schedule(dataclasses.replace(RBM(smoothing=0.0), **changed))  # type: ignore[arg-type]
     for error in errors:
         schedule.add(error, epoch=epoch, updates=updates)
     return schedule
-
-
-def test_defaults_of_model_and_schedule_are_the_same() -> None:
-    model, thresholds = RBM(), Thresholds()
-    for field in dataclasses.fields(Thresholds):
-        assert getattr(model, field.name) == getattr(thresholds, field.name)
 
 
 def test_errors_are_smoothed() -> None:

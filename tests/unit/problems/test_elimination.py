@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from daedal.problems import NK
-from daedal.problems.elimination import maximise
-from daedal.problems.elimination_plan import plan
+from daedal.problems.elimination import maximise, plan
 
 
 def brute_force(n: int, scopes: list[list[int]], tables: list[np.ndarray]) -> float:

@@ -53,9 +53,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
     """A package with a module, and with a function that is in it."""
     (tmp_path / "lazily").mkdir()
     (tmp_path / "lazily" / "__init__.py").write_text(
-        "from daedal.settings.lazy import lazy_names\n"
-        "homes = {'double': 'lazily.sums', 'sums': 'lazily.sums'}\n"
-        "__all__, __getattr__, __dir__ = lazy_names(__name__, homes)\n"
+        "from daedal.settings.lazy import lazy_names\n__all__, __getattr__, __dir__ = lazy_names(__name__)\n"
+    )
+    (tmp_path / "lazily" / "__init__.pyi").write_text(
+        "from lazily import sums as sums\nfrom lazily.sums import double as double\n\nother: str\n"
     )
     (tmp_path / "lazily" / "sums.py").write_text("def double(x):\n    return 2 * x\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -72,7 +73,7 @@ def test_a_name_is_loaded_when_it_is_first_used(package: ModuleType) -> None:
 
 
 def test_all_names_are_listed_and_others_refused(package: ModuleType) -> None:
-    assert package.__all__ == ["double", "sums"]
+    assert package.__all__ == ["sums", "double"]
     assert {"double", "sums", "__name__"} <= set(dir(package))
     with pytest.raises(AttributeError, match="'lazily' has no attribute 'triple'"):
         package.triple  # noqa: B018
@@ -82,7 +83,7 @@ def test_all_names_are_listed_and_others_refused(package: ModuleType) -> None:
 @pytest.mark.parametrize("lazy", [kernels, models, problems], ids=lambda lazy: lazy.__name__)
 def test_type_checkers_see_the_names_that_there_are(lazy: ModuleType) -> None:
     assert lazy.__file__ is not None
-    tree = ast.parse(Path(lazy.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(lazy.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     seen = {alias.asname: node.module for node in imports for alias in node.names if alias.asname}
     assert set(seen) == set(lazy.__all__)

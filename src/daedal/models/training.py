@@ -1,20 +1,38 @@
-"""When to end the training of an autoencoder: the paper's parameter control scheme."""
+"""Training in epochs: pauses to measure errors, and the paper's parameter control scheme, which ends it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-Theta = TypeVar("Theta")
-"""Parameters of whatever is trained."""
+Theta = TypeVar("Theta")  # Parameters of whatever is trained
+
+WORDS_AT_A_TIME = 2**22
+"""Random words drawn for one call of a kernel, 8 MB: enough epochs to hide the call, few enough to stay small."""
+
+
+def checked_epochs(
+    train: Callable[[int], None], *, check_every: int, max_epochs: int, words_an_epoch: int
+) -> Iterator[int]:
+    """Train, and give the number of epochs so far wherever errors are to be measured: the last time at max_epochs.
+
+    `train` trains for so many epochs; no call of it takes more than WORDS_AT_A_TIME words, unless one epoch does.
+    """
+    at_a_time = max(1, WORDS_AT_A_TIME // words_an_epoch)
+    epoch = 0
+    while epoch < max_epochs:
+        check = min(epoch + check_every, max_epochs)
+        while epoch < check:
+            count = min(at_a_time, check - epoch)
+            train(count)
+            epoch += count
+        yield epoch
 
 
 def half_width(measurements: int) -> int:
     """Give the half width of the moving average: it grows with the series."""
-    if measurements >= 30:
-        return 4
-    return 3 if measurements >= 20 else 2
+    return 2 + (measurements >= 20) + (measurements >= 30)
 
 
 def smoothed(errors: Sequence[float], index: int, half: int) -> float:
@@ -24,14 +42,9 @@ def smoothed(errors: Sequence[float], index: int, half: int) -> float:
 
 
 def late_gain(errors: Sequence[float]) -> float | None:
-    """Give gamma: the share of all gain that the last third of the smoothed errors brought.
+    """Give gamma: the share of all gain that the last third of the smoothed errors brought; None without any gain.
 
-    None where there was no gain at all. The last half width of points has no full window and is not used.
-
-    Examples
-    --------
-    >>> late_gain([8.0, 4.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
-    0.0
+    The last half width of points has no full window and is not used.
     """
     half = half_width(len(errors))
     last = len(errors) - 1 - half
@@ -47,26 +60,17 @@ def late_gain(errors: Sequence[float]) -> float | None:
 def gap(train: Sequence[float], validation: Sequence[float]) -> float:
     """Give how far the validation error is above the training error, as a share of the latter, both smoothed."""
     half = half_width(len(train))
-    last = max(len(train) - 1 - half, 0)
-    level = smoothed(train, last, half) if len(train) > half else train[-1]
-    other = smoothed(validation, last, half) if len(validation) > half else validation[-1]
+    last = len(train) - 1 - half
+    level, other = (smoothed(errors, last, half) if last >= 0 else errors[-1] for errors in (train, validation))
     return (other - level) / level if level > 0 else 0.0
 
 
 @dataclass
 class TrainingErrors:
-    """The errors measured so far.
+    """The errors measured so far, and when they end training."""
 
-    Attributes
-    ----------
-    gamma
-        Training ends when the last third of it brought less than this share of the gain.
-    overfitting
-        Training ends when the validation error is above the training error by more than this share; None: never.
-    """
-
-    gamma: float
-    overfitting: float | None
+    gamma: float  # when the last third of training brought less than this share of the gain
+    overfitting: float | None  # when the validation error is above the training error by more than this share
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
 
@@ -80,11 +84,9 @@ class TrainingErrors:
 
     def converged(self) -> bool:
         """Whether to stop: no gain, too little of it late, or overfitting."""
-        for errors in (self.train, self.validation):
-            if errors:
-                share = late_gain(errors)
-                if share is None or share < self.gamma:
-                    return True
+        shares = [late_gain(errors) for errors in (self.train, self.validation) if errors]
+        if any(share is None or share < self.gamma for share in shares):
+            return True
         if self.overfitting is None or not self.validation:
             return False
         return gap(self.train, self.validation) > self.overfitting
@@ -101,29 +103,9 @@ def train_to_convergence(
 ) -> tuple[Theta, int, float]:
     """Train until the errors say stop, and keep what was best (Algorithm 2).
 
-    Parameters
-    ----------
-    theta
-        What `epochs` trains in place.
-    epochs
-        Trains on, and gives the number of epochs so far wherever the errors are to be measured.
-    measure
-        Gives the training error and, where there is one, the validation error.
-    copy
-        Copies theta.
-    errors
-        Collects what was measured, and decides.
-    min_epochs
-        Training does not end before.
-
-    Returns
-    -------
-    theta
-        A copy made at the lowest error; theta itself where no error was a number.
-    epochs
-        How long it was trained.
-    error
-        The training error of that copy.
+    `epochs` trains theta in place, and gives the number of epochs so far wherever the errors are to be measured:
+    that of training and, where there is one, of validation. Gives a copy of theta made at the lowest error, or theta
+    itself where no error was a number; how many epochs it was trained; and the training error of that copy.
     """
     best, best_error, epoch = theta, float("inf"), 0
     for epoch in epochs:

@@ -1,0 +1,29 @@
+from daedal import models as models
+from daedal import problems as problems
+from daedal.evaluation.caller import ObjectiveError as ObjectiveError
+from daedal.evaluation.failures import Failure as Failure
+from daedal.limits import Limits as Limits
+from daedal.limits import StopReason as StopReason
+from daedal.objectives.program import Program as Program
+from daedal.optimize import maximize as maximize
+from daedal.optimize import minimize as minimize
+from daedal.optimize import resume as resume
+from daedal.optimizers.base import BaseOptimizer as BaseOptimizer
+from daedal.optimizers.base import Best as Best
+from daedal.optimizers.base import Generation as Generation
+from daedal.optimizers.base import Optimizer as Optimizer
+from daedal.optimizers.configuration import Algorithm as Algorithm
+from daedal.optimizers.configuration import Configuration as Configuration
+from daedal.optimizers.eda import EDA as EDA
+from daedal.optimizers.eda import EDAConfiguration as EDAConfiguration
+from daedal.optimizers.registry import algorithms as algorithms
+from daedal.optimizers.registry import register_algorithm as register_algorithm
+from daedal.problems.registry import ProblemKind as ProblemKind
+from daedal.problems.registry import problem_kinds as problem_kinds
+from daedal.problems.registry import register_problem as register_problem
+from daedal.result import Result as Result
+from daedal.types import Bits as Bits
+from daedal.types import Fitness as Fitness
+from daedal.types import State as State
+
+__version__: str

@@ -1,0 +1,9 @@
+from daedal.problems.base import Problem as Problem
+from daedal.problems.blocks import HIFF as HIFF
+from daedal.problems.blocks import OneMax as OneMax
+from daedal.problems.blocks import Trap as Trap
+from daedal.problems.nk import NK as NK
+from daedal.problems.nk_file import read_nk as read_nk
+from daedal.problems.nk_file import write_nk as write_nk
+from daedal.problems.shuffling import Shuffled as Shuffled
+from daedal.problems.shuffling import shuffled as shuffled

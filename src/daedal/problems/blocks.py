@@ -1,0 +1,128 @@
+"""OneMax, concatenated deceptive traps, and HIFF: sums over blocks of neighbouring bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal import kernels
+from daedal.problems.base import fill_fitness
+from daedal.settings.checks import check_whole
+from daedal.types import Bits, Fitness
+
+
+class _BestIsAllOnes:
+    """What problems share whose best row is all ones, and worth n unless they say otherwise."""
+
+    n: int
+
+    @property
+    def optimum(self) -> float:
+        """Largest fitness: n."""
+        return float(self.n)
+
+    @property
+    def solution(self) -> Bits:
+        """A row, shape (n,), that attains the optimum: all ones."""
+        return np.ones(self.n, dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class OneMax(_BestIsAllOnes):
+    """The number of ones in a row.
+
+    Parameters
+    ----------
+    n
+        Number of variables, at least 1.
+
+    Examples
+    --------
+    >>> from daedal.types import from_text
+    >>> OneMax(n=4).evaluate(from_text("1011")[None])
+    array([3.])
+    """
+
+    n: int = 100
+
+    def __post_init__(self) -> None:
+        check_whole("n", self.n, least=1, of="onemax")
+
+    def evaluate(self, x: Bits) -> Fitness:
+        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        return fill_fitness(kernels.landscapes.onemax, x, self.n)
+
+
+@dataclass(frozen=True)
+class Trap(_BestIsAllOnes):
+    """Deceptive traps of k neighbouring bits each, one after another.
+
+    A block with u ones is worth k if u = k, and k - 1 - u otherwise: every step but the last leads away from
+    the optimum.
+
+    Parameters
+    ----------
+    k
+        Bits of a trap, at least 2.
+    n
+        Number of variables, a multiple of k.
+
+    Examples
+    --------
+    >>> from daedal.types import from_text
+    >>> Trap(k=3, n=6).evaluate(from_text("111001")[None])
+    array([4.])
+    """
+
+    k: int = 5
+    n: int = 50
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, least=2, of="trap")
+        check_whole("n", self.n, least=1, of="trap")
+        if self.n % self.k:
+            below = self.n - self.n % self.k
+            fits = f"{below} or {below + self.k}" if below else f"{self.k}"
+            raise ValueError(f"trap needs n to be a multiple of k={self.k}, got n={self.n}; try {fits}")
+
+    def evaluate(self, x: Bits) -> Fitness:
+        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        return fill_fitness(kernels.landscapes.trap, x, self.n, self.k)
+
+
+@dataclass(frozen=True)
+class HIFF(_BestIsAllOnes):
+    """Blocks within blocks: 1, 2, 4, ... n neighbouring bits, each worth its size if all its bits are equal.
+
+    Single bits count too, so that no row is worth less than n. The two optima, all zeros and all ones, are as
+    far apart as can be.
+
+    Parameters
+    ----------
+    n
+        Number of variables, a power of two.
+
+    Examples
+    --------
+    >>> from daedal.types import from_text
+    >>> HIFF(n=4).evaluate(from_text("1101")[None])
+    array([6.])
+    """
+
+    n: int = 64
+
+    def __post_init__(self) -> None:
+        check_whole("n", self.n, least=1, of="hiff")
+        if self.n & (self.n - 1):
+            above = 1 << self.n.bit_length()
+            raise ValueError(f"hiff needs n to be a power of two, got n={self.n}; try {above // 2} or {above}")
+
+    @property
+    def optimum(self) -> float:
+        """Largest fitness: n (log2 n + 1)."""
+        return float(self.n * self.n.bit_length())
+
+    def evaluate(self, x: Bits) -> Fitness:
+        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        return fill_fitness(kernels.landscapes.hiff, x, self.n, np.empty(self.n, dtype=np.uint8))
