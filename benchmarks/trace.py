@@ -2,8 +2,8 @@
 
     python benchmarks/trace.py [daedal's own words, such as: solve trap:k=5,n=50 --workers 2]
 
-Only this process is watched, not the workers. What runs while a module is loaded does not count, nor do compiled kernels
-beyond the Python functions that call them.
+Only this process is watched, not the workers. What runs while a module is loaded does not count, nor do compiled
+kernels beyond the Python functions that call them.
 """
 
 from __future__ import annotations

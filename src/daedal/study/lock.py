@@ -25,7 +25,7 @@ def store_locked(path: Path) -> Iterator[None]:
             raise Timeout(str(beside))
     except Timeout as error:
         raise ValueError(
-            f"expected to run with {path} alone, but another study does; wait for its end, or name another store"
+            f"another study is running with {path}; wait for its end, or name another store"
         ) from error
     except PermissionError as error:
         raise PermissionError(
