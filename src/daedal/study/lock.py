@@ -24,9 +24,7 @@ def store_locked(path: Path) -> Iterator[None]:
             lock.release()
             raise Timeout(str(beside))
     except Timeout as error:
-        raise ValueError(
-            f"another study is running with {path}; wait for its end, or name another store"
-        ) from error
+        raise ValueError(f"another study is running with {path}; wait for its end, or name another store") from error
     except PermissionError as error:
         raise PermissionError(
             f"expected to write '{path}', but the file or its folder is read-only; make both writable or name another"
