@@ -79,7 +79,7 @@ def made(cli: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
     assert done.returncode == 0, done.stderr
     for file in ("mine.py", "study.toml"):
         (folder / file).unlink()
-    assert list(folder.iterdir()) == [folder / "one.db"]
+    assert [path.name for path in folder.iterdir() if path.name != "__pycache__"] == ["one.db"]
     return Made(folder / "one.db", done, list(stored(folder / "one.db").values()))
 
 
