@@ -15,8 +15,12 @@ import numpy as np
 import daedal
 from bare import cpu_times, five_products, two_products
 from daedal.kernels import dae as kernels
+from daedal.kernels.products import padded
 from daedal.kernels.threads import one_blas_thread
+from daedal.kernels.tiles import LANES
 from daedal.models import DAE
+from daedal.optimizers.eda import EDAConfiguration
+from daedal.rng import words16, words32
 
 BATCH = 100
 EXPECTED = {20: 0.65, 34: 0.67, 64: 0.70, 128: 0.75, 512: 0.85}
@@ -26,16 +30,18 @@ def training_share(n: int) -> float:
     """Compare a whole epoch on 2,000 rows (1,000 at n = 512) with its batches' five products."""
     rows = 2_000 if n < 512 else 1_000
     x = np.random.default_rng(0).integers(0, 2, (rows, n), dtype=np.uint8)
-    epochs = 10
-    model = DAE(min_epochs=epochs, max_epochs=epochs, check_every=epochs, min_updates=0)
+    epochs, model = 10, DAE()
     rng = np.random.Generator(np.random.SFC64(0))
-    data = np.zeros((rows, kernels.padded(n)), dtype=np.uint8)
+    data = np.zeros((rows, padded(n)), dtype=np.uint8)
     data[:, :n] = x
     work = kernels.make_workspace(n, n, BATCH, model.corruption)
     theta = model._initial(n, n, rng=rng)
+    gradient, order, rate = kernels.zero_gradient(theta), np.arange(rows), model.learning_rate
 
     def train() -> None:
-        next(model._epochs(data, n, n, BATCH, theta, work, rng=rng))
+        swaps, noise = words32(rng, epochs * rows), words16(rng, epochs * rows * n + LANES)
+        rates = (rate, rate * model.bias_factor, model.momentum, 1.0)
+        kernels.train(data, order, swaps, noise, epochs, BATCH, n, n, True, False, *rates, theta, gradient, work)
 
     bare, real = cpu_times(five_products(BATCH, n, n), train)
     return bare * (rows // BATCH) * epochs / real
@@ -54,7 +60,9 @@ def run_multiple(problem: str, algorithm: str, popsize: int) -> tuple[float, dae
     """Divide the CPU time of a whole run by that of the products in its epochs and samples."""
     daedal.maximize(problem, algorithm=algorithm, popsize=popsize, seed=1, max_generations=1)  # loads the kernels
     result = daedal.maximize(problem, algorithm=algorithm, popsize=popsize, seed=1)
-    model = daedal.algorithms()[algorithm].model
+    configuration = daedal.algorithms()[algorithm].configuration
+    assert isinstance(configuration, EDAConfiguration)
+    model = configuration.model
     assert isinstance(model, DAE)
     n = len(result.x)
     parents = popsize // 2
