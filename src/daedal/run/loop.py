@@ -109,19 +109,16 @@ class Run:
         self._seconds_before, self._cpu_before = own.seconds("seconds"), own.seconds("cpu_seconds")
         self._cpu_to_best = own.seconds("cpu_seconds_to_best")
         self.optimizer.restore(state.part("optimizer"))
-        self.evaluator.restore(state.part("evaluator"))
+        counts = state.part("evaluator")
+        self.evaluator.restore(counts)
         self.history = restored_history(state.part("history"))
-        told, answered = self.optimizer.evaluations, self._committed()
+        told, answered = self.optimizer.evaluations, sum(map(counts.whole, ("evaluated", "cached", "failed")))
         recorded = self.history[-1].evaluations if self.history else 0
         if told != answered or recorded > told:
             raise StateError(
                 f"expected as many answers as evaluations, got {answered} answers, {told} evaluations of the optimizer "
                 f"and {recorded} in its records"
             )
-
-    def _committed(self) -> int:
-        kept = self.evaluator.state()
-        return sum(kept.whole(name) for name in ("evaluated", "cached", "failed"))
 
     def go(self, display: AbstractContextManager[Display] | None = None) -> Outcome:
         """Run to the end."""
