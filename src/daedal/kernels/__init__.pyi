@@ -1,9 +1,11 @@
+from daedal.kernels import annealing as annealing
 from daedal.kernels import bayesnet as bayesnet
 from daedal.kernels import compilation as compilation
 from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
 from daedal.kernels import ecga as ecga
 from daedal.kernels import landscapes as landscapes
+from daedal.kernels import lasso as lasso
 from daedal.kernels import logistic as logistic
 from daedal.kernels import noise as noise
 from daedal.kernels import products as products
@@ -13,3 +15,4 @@ from daedal.kernels import rowtable as rowtable
 from daedal.kernels import threads as threads
 from daedal.kernels import tiles as tiles
 from daedal.kernels import tree as tree
+from daedal.kernels import walsh as walsh
