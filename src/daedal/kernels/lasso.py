@@ -1,4 +1,4 @@
-"""Lasso and least squares on sparse columns of signs, which `kernels.walsh` lays out: entries and bounds of their parts."""
+"""Lasso and least squares on sparse columns of signs, which `kernels.walsh` lays out."""
 
 from __future__ import annotations
 
@@ -10,41 +10,39 @@ from daedal.kernels.compilation import OPTIONS
 
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
-_Entries = NDArray[np.int32]
+_Entries = NDArray[np.uint32]  # unsigned, so that no index has to be checked for a place from the end
 
 
 @njit(inline="always", **OPTIONS)
-def _sum(residual: _Floats, entries: _Entries, start: int, end: int) -> float:
-    """Add up the residual over some entries, in four sums, so that none waits for the one before."""
+def _sum(residual: _Floats, equations: _Entries) -> float:
+    """Add up the residual over some equations, in four sums, so that none waits for the one before."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    k = start
-    while k + 4 <= end:
-        a += residual[entries[k]]
-        b += residual[entries[k + 1]]
-        c += residual[entries[k + 2]]
-        d += residual[entries[k + 3]]
-        k += 4
-    while k < end:
-        a += residual[entries[k]]
-        k += 1
+    fours = equations.size // 4
+    for k in range(fours):
+        a += residual[equations[4 * k]]
+        b += residual[equations[4 * k + 1]]
+        c += residual[equations[4 * k + 2]]
+        d += residual[equations[4 * k + 3]]
+    for k in range(4 * fours, equations.size):
+        a += residual[equations[k]]
     return (a + b) + (c + d)
 
 
 @njit(inline="always", **OPTIONS)
 def column_total(residual: _Floats, entries: _Entries, bounds: _Integers) -> float:
     """Add up sign times residual over the training equations of a column."""
-    plus: float = _sum(residual, entries, bounds[0], bounds[1])
-    minus: float = _sum(residual, entries, bounds[1], bounds[2])
+    plus: float = _sum(residual, entries[bounds[0] : bounds[1]])
+    minus: float = _sum(residual, entries[bounds[1] : bounds[2]])
     return plus - minus
 
 
 @njit(inline="always", **OPTIONS)
 def _take(residual: _Floats, entries: _Entries, bounds: _Integers, first: int, step: float) -> None:
     """Take step times a column from the residual: its parts `first` and `first` + 1."""
-    for k in range(bounds[first], bounds[first + 1]):
-        residual[entries[k]] -= step
-    for k in range(bounds[first + 1], bounds[first + 2]):
-        residual[entries[k]] += step
+    for e in entries[bounds[first] : bounds[first + 1]]:
+        residual[e] -= step
+    for e in entries[bounds[first + 1] : bounds[first + 2]]:
+        residual[e] += step
 
 
 @njit(**OPTIONS)
@@ -108,8 +106,8 @@ def descend(
 ) -> None:  # fmt: skip
     """Minimise |y - A w|^2 / 2 + sum of limits |w| over the given columns by coordinate descent.
 
-    Of the training equations, or of everything; keeps the residual of those. Up to `rounds` passes over all columns, and after each up to `passes`
-    over those with a coefficient, until none changes by more than `tolerance`.
+    Of the training equations, or of everything; keeps the residual of those. Up to `rounds` passes over all
+    columns, and after each up to `passes` over those with a coefficient, until none changes by more than `tolerance`.
     """
     for _ in range(rounds):
         if _pass(columns, bounds, entries, limits, everything, residual, w) < tolerance:

@@ -1,9 +1,9 @@
 """The equations of a sparse Walsh function: which sets stand in which equations, and how they go with a residual.
 
 An equation is a row x with a set d of flipped variables. A set C stands in it where |C and d| is odd, with the sign
-chi_C(x) = (-1)^(ones of x in C). The column of a set lists its equations in four parts, each ascending: those for training
-with sign +1 and with sign -1, and those held out with +1 and with -1. `bounds`, shape (sets, 5), says where the parts
-begin and where the last one ends, so that no sign has to be looked up.
+chi_C(x) = (-1)^(ones of x in C). The column of a set lists its equations in four parts, each ascending: those for
+training with sign +1 and with sign -1, and those held out with +1 and with -1. `bounds`, shape (sets, 5), says where the
+parts begin and where the last one ends, so that no sign has to be looked up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from daedal.kernels.lasso import column_total
 _Floats = NDArray[np.float64]
 _Singles = NDArray[np.float32]
 _Integers = NDArray[np.int64]
-_Entries = NDArray[np.int32]
+_Entries = NDArray[np.uint32]
 _Words = NDArray[np.uint64]
 _u = np.uint64
 
@@ -31,6 +31,17 @@ def ones_of(word: int) -> int:
     v = (v & _u(0x3333333333333333)) + ((v >> _u(2)) & _u(0x3333333333333333))
     v = (v + (v >> _u(4))) & _u(0x0F0F0F0F0F0F0F0F)
     return np.int64((v * _u(0x0101010101010101)) >> _u(56))  # type: ignore[return-value]
+
+
+@njit(inline="always", **OPTIONS)
+def _list_bits(word: int, first: int, entries: _Entries, place: int) -> int:
+    """Write the places of the ones of a word, counted from `first`, to entries from `place` on; where they end."""
+    left = _u(word)
+    while left != _u(0):
+        entries[place] = first + ones_of(~left & (left - _u(1)))  # zeros below the lowest one
+        left &= left - _u(1)
+        place += 1
+    return place
 
 
 @njit(**OPTIONS)
@@ -80,16 +91,8 @@ def fill_entries(
                 continue
             for a in range(orders[c]):
                 sign ^= bits[sets[c, a], word]
-            while parity != _u(0):
-                lowest = parity & (~parity + _u(1))
-                equation = 64 * word + ones_of(lowest - _u(1))
-                if sign & lowest:
-                    entries[minus] = equation
-                    minus += 1
-                else:
-                    entries[plus] = equation
-                    plus += 1
-                parity ^= lowest
+            plus = _list_bits(parity & ~sign, 64 * word, entries, plus)
+            minus = _list_bits(parity & sign, 64 * word, entries, minus)
 
 
 @njit(**OPTIONS)

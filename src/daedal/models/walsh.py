@@ -1,4 +1,4 @@
-"""The sparse Walsh model: a function of bits as a sum over few sets of variables, learned from values or differences."""
+"""The sparse Walsh model: a function of bits as a sum over few sets of variables."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal import kernels
-from daedal.models.walsh_equations import MAX_ORDER, arrange
-from daedal.models.walsh_fit import NOTHING, choose_pool, solve
+from daedal.models.walsh_equations import MAX_ORDER, NOTHING, arrange
+from daedal.models.walsh_fit import choose_pool, solve
 from daedal.models.walsh_function import WalshFunction
+from daedal.models.walsh_lasso import Solution
 from daedal.settings.checks import check_between
 from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, as_numbers
@@ -114,9 +115,7 @@ class Walsh:
         y = y[chosen]
         mean = float(y.mean()) if d is None and len(y) else 0.0
         y = y - mean
-        nothing = WalshFunction(
-            n=x.shape[1], constant=mean, terms=NOTHING, coefficients=np.empty(0), r2=0.0, scale=0.0, price=0.0
-        )
+        nothing = WalshFunction(n=x.shape[1], constant=mean, terms=NOTHING, coefficients=np.empty(0), r2=0.0, price=0.0)
         held_out = len(y) // HELD_OUT
         scale = float(np.abs(y).mean()) if len(y) else 0.0
         if (
@@ -127,8 +126,13 @@ class Walsh:
         ):
             return nothing
         x, d = x[chosen], None if d is None else d[chosen]
-        equations = arrange(x, d, y / scale, held_out, choose_pool(x, d, y))
-        solution = solve(equations, self.max_order, self.candidates, self.screened)
+        equations = arrange(x, d, y / scale, held_out, choose_pool(x, d, y, self.max_order))
+        before = None
+        if previous is not None and previous.n == x.shape[1] and len(previous.terms) and previous.price > 0:
+            kept = previous.terms.orders <= self.max_order
+            w = previous.coefficients[kept] * (-2.0 / scale)
+            before = Solution(previous.terms[kept], w, 1 - previous.r2, previous.price, 1.0)
+        solution = solve(equations, self.max_order, self.candidates, self.screened, before)
         r2 = max(0.0, 1.0 - solution.error / equations.base)
         if not len(solution.sets) or r2 <= 0:
             return nothing
@@ -141,7 +145,6 @@ class Walsh:
             terms=solution.sets[~constant],
             coefficients=coefficients[~constant],
             r2=r2,
-            scale=scale,
             price=solution.price,
         )
 
@@ -149,7 +152,7 @@ class Walsh:
 def _checked(x: Bits, values: Fitness) -> tuple[Bits, Fitness]:
     """Give rows as uint8 and values as float64; refuse what is neither, or does not fit together."""
     x = np.asarray(x)
-    if x.ndim != 2 or x.shape[1] == 0 or x.dtype.kind not in "biu" or (x.size and not np.isin(x, (0, 1)).all()):
+    if x.ndim != 2 or x.shape[1] == 0 or x.dtype.kind not in "iu" or (x.size and (x.min() < 0 or x.max() > 1)):
         raise ValueError(f"expected rows of 0 and 1, shape (rows, n), got shape={x.shape}, dtype={x.dtype}")
     values = as_numbers(values, source="as values")
     if values.shape != x.shape[:1]:

@@ -57,13 +57,17 @@ class Sets:
         return Sets(filled, np.array([len(members) for members in sets], dtype=np.int64))
 
 
+NOTHING = Sets.of(np.empty((0, 1), dtype=np.int64))
+"""No set."""
+
+
 @dataclass(frozen=True)
 class Columns:
     """The columns of some sets, as `kernels.walsh` has them."""
 
     sets: Sets
     bounds: _Integers
-    entries: NDArray[np.int32]
+    entries: NDArray[np.uint32]
 
     @cached_property
     def prices(self) -> _Singles:
@@ -76,7 +80,8 @@ class Columns:
 class Equations:
     """Equations y = sum of w_C chi_C(x) over the sets C with |C and d| odd, the first `train` of them for training.
 
-    `train` is a multiple of 64, the number of equations in a word of bits: `arrange` fills up with empty ones. Without d, every set stands in every equation, and the empty set is one of them.
+    `train` is a multiple of 64, the number of equations in a word of bits: `arrange` fills up with empty ones. Without
+    d, every set stands in every equation, and the empty set is one of them.
     """
 
     x: Bits
@@ -89,7 +94,7 @@ class Equations:
     @property
     def n(self) -> int:
         """Number of variables."""
-        return self.x.shape[1]
+        return int(self.x.shape[1])
 
     @cached_property
     def bits(self) -> NDArray[np.uint64]:
@@ -106,7 +111,8 @@ class Equations:
         """One bit for each equation: whether a set stands in it whatever d is."""
         stands = np.full((len(self.y), 1), self.d is None, dtype=np.uint8)
         stands[self.used : self.train] = 0
-        return packed(stands)[0]
+        words: NDArray[np.uint64] = packed(stands)[0]
+        return words
 
     @cached_property
     def signs(self) -> _Singles:
@@ -165,7 +171,7 @@ class Equations:
         """List the equations of each set."""
         bounds = np.empty((len(sets), 5), dtype=np.int64)
         words = sets.members, sets.orders, self.flips, self.rest, self.bits, self.train // 64, bounds
-        entries = np.empty(kernels.walsh.count_entries(*words), dtype=np.int32)
+        entries = np.empty(kernels.walsh.count_entries(*words), dtype=np.uint32)
         kernels.walsh.fill_entries(*words, entries)
         return Columns(sets, bounds, entries)
 

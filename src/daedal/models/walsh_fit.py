@@ -7,19 +7,20 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.models.walsh_equations import Equations, Sets
+from daedal.models.walsh_equations import NOTHING, Equations, Sets
 from daedal.models.walsh_growth import grow, supersets
 from daedal.models.walsh_lasso import ActiveSet, Solution
-from daedal.models.walsh_path import EXACT, Candidates, follow_path
+from daedal.models.walsh_path import EXACT, Candidates, follow_path, least_squares
 from daedal.types import Bits, Fitness
-
-NOTHING = Sets.of(np.empty((0, 1), dtype=np.int64))
 
 GAIN = 0.98
 """Share of the error held out to which a higher order has to lower it."""
 
 BACK = 1.5
 """A path with more candidates starts at the best price so far times this."""
+
+WARM = 4.0
+"""The path starts at the price of the previous fit times this."""
 
 LARGEST_POOL = 1024
 """Variables of which all pairs are looked at, at most."""
@@ -34,11 +35,11 @@ TINY = 1e-9
 """Share of the largest coefficient below which an exact fit has none."""
 
 
-def choose_pool(x: Bits, d: Bits | None, y: Fitness) -> NDArray[np.int64]:
+def choose_pool(x: Bits, d: Bits | None, y: Fitness, max_order: int) -> NDArray[np.int64]:
     """Choose the variables of which all pairs are looked at: those whose effect varies most with the others."""
     n = x.shape[1]
-    if n <= LARGEST_POOL:
-        return np.arange(n)
+    if n <= LARGEST_POOL or max_order == 1:
+        return np.arange(n if max_order > 1 else 0)
     signs = y[:, None] * (1.0 - 2.0 * x)
     stands = np.ones_like(x) if d is None else d
     count = stands.sum(axis=0)
@@ -47,10 +48,18 @@ def choose_pool(x: Bits, d: Bits | None, y: Fitness) -> NDArray[np.int64]:
     return np.sort(np.argsort(-varies, kind="stable")[:LARGEST_POOL])
 
 
-def solve(equations: Equations, max_order: int, most: int, screened: int) -> Solution:
-    """Find the sets and coefficients that explain the equations; y is of about 1 in absolute value."""
-    active, candidates = ActiveSet(equations), Candidates(equations, _always(equations))
-    best = follow_path(candidates, active, None)
+def solve(equations: Equations, max_order: int, most: int, screened: int, previous: Solution | None = None) -> Solution:
+    """Find the sets and coefficients that explain the equations; y is of about 1 in absolute value.
+
+    The path starts from the previous solution, if there is one, or from nothing.
+    """
+    active, candidates = ActiveSet(equations), Candidates(equations, previous)
+    if previous is not None:
+        candidates.resume(active, previous)
+        exact = least_squares(candidates, active, previous.price) if previous.error <= EXACT else previous
+        if exact.error <= EXACT * equations.base:
+            return finish(equations, exact)
+    best = follow_path(candidates, active, None if previous is None else WARM * previous.price)
     best = _grow_orders(equations, best, max_order, most)
     for _ in range(ROUNDS if screened else 0):
         if best.error <= EXACT * equations.base or max_order < 3:
@@ -67,20 +76,19 @@ def _grow_orders(equations: Equations, best: Solution, max_order: int, most: int
         if best.error <= EXACT * equations.base:
             break
         below = best.sets.orders == order - 1
-        new = grow(best.sets.members[below, : order - 1], best.w[below], most)
-        if not len(new):
+        grown = Sets.of(grow(best.sets.members[below, : order - 1], best.w[below], most))
+        known = set(best.sets[best.sets.orders == order].tuples())
+        new = grown[np.array([members not in known for members in grown.tuples()], dtype=np.bool_)] if known else grown
+        found = _try(equations, best, new) if len(new) else best
+        if found.error > GAIN * best.error and not (best.sets.orders >= order).any():
             break
-        found = _try(equations, best, Sets.of(new))
-        if found.error > GAIN * best.error:
-            break
-        best = found
+        best = found if found.error < GAIN * best.error else best
     return best
 
 
 def _try(equations: Equations, best: Solution, new: Sets) -> Solution:
     """Follow the path once more, with new candidates."""
-    listed = _always(equations) + best.sets[best.sets.orders > 2] + new
-    active, candidates = ActiveSet(equations), Candidates(equations, listed)
+    active, candidates = ActiveSet(equations), Candidates(equations, best, new)
     candidates.resume(active, best)
     return follow_path(candidates, active, best.price * BACK)
 
@@ -102,14 +110,6 @@ def _screen(equations: Equations, best: Solution, max_order: int, most: int, scr
             found = found + part
     chosen = np.sort(np.argsort(-strengths, kind="stable")[:most])
     return found[chosen]
-
-
-def _always(equations: Equations) -> Sets:
-    """List the sets that are candidates from the start beside the pool: the empty one for values, single variables."""
-    left = np.setdiff1d(np.arange(equations.n), equations.pool)[:, None]
-    if equations.d is not None:
-        return Sets.of(left)
-    return Sets.of(np.empty((1, 0), dtype=np.int64)) + Sets.of(left)
 
 
 def finish(equations: Equations, best: Solution) -> Solution:

@@ -19,6 +19,9 @@ SWEEPS = 100
 MOST_WORDS = 2**22
 """Random words that are drawn at a time."""
 
+ENUMERATED = 16
+"""Variables up to which all rows are looked at."""
+
 NEARBY = 0.3
 """Temperature of chains that start at a given row, as a share of that of the others."""
 
@@ -48,8 +51,6 @@ class WalshFunction:
     r2
         Share of the variance that it explained of the equations, or values, held out of the fit: 1 for an exact
         fit, 0 where nothing was found.
-    scale
-        Mean absolute value of what it was fitted to.
     price
         What a coefficient cost in the fit; the next one begins there.
     """
@@ -59,7 +60,6 @@ class WalshFunction:
     terms: Sets
     coefficients: NDArray[np.float64]
     r2: float
-    scale: float
     price: float
 
     @property
@@ -93,6 +93,14 @@ class WalshFunction:
         variables = self.terms.members[owners, places]
         return np.searchsorted(np.sort(variables), np.arange(self.n + 1)), owners[np.argsort(variables, kind="stable")]
 
+    @cached_property
+    def _temperature(self) -> float:
+        """The mean gain, in absolute value, of flipping a variable of a random row, as if gains were Gaussian."""
+        starts, owners = self._members
+        squares = np.add.reduceat(np.append(np.square(self.coefficients)[owners], 0.0), starts[:-1])
+        squares[starts[:-1] == starts[1:]] = 0.0
+        return float(2 * np.sqrt(2 / np.pi) * np.sqrt(squares).mean())
+
     def maxima(
         self,
         rows: int,
@@ -102,34 +110,54 @@ class WalshFunction:
         chains: int = CHAINS,
         sweeps: int = SWEEPS,
     ) -> Bits:
-        """Find up to `rows` different rows of high values, best first, by simulated annealing.
+        """Find up to `rows` different rows of high values, best first.
+
+        Up to n = 16 they are the best of all rows. Beyond, they are where chains of simulated annealing end, each a
+        local maximum.
 
         Parameters
         ----------
         rows
-            How many rows at most; chains that meet, and `chains`, may leave fewer.
+            How many rows at most; chains may meet and leave fewer.
         rng
             Draws the starts and the moves.
         start
-            Rows, shape (any, n), from which half of the chains start, at a lower temperature; the others start anywhere.
+            Rows, shape (any, n), from which half of the chains start, at a lower temperature; the others start
+            anywhere.
         chains, sweeps
             How many chains, and how often each goes through all variables.
         """
+        if self.n <= ENUMERATED:
+            return self._best_of_all(rows)
         x = rng.integers(0, 2, (chains, self.n), dtype=np.uint8)
-        temperatures = np.full(chains, self.scale if self.scale > 0 else 1.0)
+        temperatures = np.full(chains, self._temperature)
         if start is not None and len(start):
             x[chains // 2 :] = start[np.arange(chains - chains // 2) % len(start)]
             temperatures[chains // 2 :] *= NEARBY
-        values, step = np.empty(chains), max(1, MOST_WORDS // max(1, sweeps * self.n))
+        values, step = np.empty(chains), max(1, MOST_WORDS // (sweeps * self.n))
         logs = np.log((np.arange(4096) + 0.5) / 4096)
-        starts, members = self._members
+        starts, owners = self._members
         for first in range(0, chains, step):
             part = slice(first, min(first + step, chains))
             words = words16(rng, (part.stop - first) * sweeps * self.n)
             kernels.annealing.anneal(
-                x[part], self.terms.members, self.terms.orders, self.coefficients, starts, members,
+                x[part], self.terms.members, self.terms.orders, self.coefficients, starts, owners,
                 temperatures[part], sweeps, words, logs, values[part],
             )  # fmt: skip
         ranked = x[np.argsort(-values, kind="stable")]
         _, found = np.unique(ranked, axis=0, return_index=True)
         return ranked[np.sort(found)[:rows]]
+
+    def _best_of_all(self, rows: int) -> Bits:
+        """Give the best of all 2^n rows, by the fast Walsh-Hadamard transform."""
+        values = np.zeros(2**self.n)
+        np.add.at(
+            values,
+            (np.where(self.terms.members >= 0, 1 << np.maximum(self.terms.members, 0), 0)).sum(axis=1),
+            self.coefficients,
+        )
+        for i in range(self.n):
+            pairs = values.reshape(-1, 2, 1 << i)
+            values = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1)
+        best = np.argsort(-values.ravel(), kind="stable")[:rows]
+        return ((best[:, None] >> np.arange(self.n)) & 1).astype(np.uint8)

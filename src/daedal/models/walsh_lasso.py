@@ -32,7 +32,7 @@ class ActiveSet:
         self.equations = equations
         self.sets = Sets.of(np.empty((0, 1), dtype=np.int64))
         self.bounds = np.empty((0, 5), dtype=np.int64)
-        self.entries = np.empty(0, dtype=np.int32)
+        self.entries = np.empty(0, dtype=np.uint32)
         self.w = np.empty(0)
         self.residual = equations.y.copy()
 
