@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.models.walsh_candidates import Candidates
 from daedal.models.walsh_equations import NOTHING, Equations, Sets
 from daedal.models.walsh_growth import grow, supersets
 from daedal.models.walsh_lasso import ActiveSet, Solution
-from daedal.models.walsh_path import EXACT, Candidates, follow_path, least_squares
+from daedal.models.walsh_path import EXACT, ITERATIONS, RELAXED_TOLERANCE, follow_path, least_squares
 from daedal.types import Bits, Fitness
 
 GAIN = 0.98
@@ -30,6 +31,9 @@ ROUNDS = 4
 
 BLOCK = 1000
 """Columns that are in memory at a time when sets are screened."""
+
+LAST_PASSES = 10
+"""Passes over all equations, those held out included, that end a fit."""
 
 TINY = 1e-9
 """Share of the largest coefficient below which an exact fit has none."""
@@ -96,7 +100,7 @@ def _try(equations: Equations, best: Solution, new: Sets) -> Solution:
 def _screen(equations: Equations, best: Solution, max_order: int, most: int, screened: int) -> Sets:
     """List the sets above pairs that go best with what is left unexplained, whatever is known of their subsets."""
     active = ActiveSet(equations)
-    active.add(best.sets)
+    active.add(best.columns)
     active.put(best.w)
     found, strengths = NOTHING, np.empty(0)
     known = set(best.sets.tuples())
@@ -115,13 +119,13 @@ def _screen(equations: Equations, best: Solution, max_order: int, most: int, scr
 def finish(equations: Equations, best: Solution) -> Solution:
     """Fit the coefficients once more, to all equations, those held out included."""
     active = ActiveSet(equations)
-    active.add(best.sets)
+    active.add(best.columns)
     active.put(best.w)
-    columns = np.arange(len(active))
+    everything = np.arange(len(active))
     if best.relaxed > 0:
         price = best.price * best.relaxed * (len(equations.y) / equations.used) ** 0.5
-        active.descend(price, columns, rounds=1, passes=20, tolerance=1e-3, everything=True)
-        return replace(best, w=active.w)
-    active.least_squares(columns, everything=True)
+        active.descend(price, everything, passes=LAST_PASSES, tolerance=RELAXED_TOLERANCE, everything=True)
+        return replace(best, w=active.w).without_zeros()
+    active.least_squares(everything, iterations=2 * ITERATIONS, everything=True)
     kept = np.flatnonzero(np.abs(active.w) > TINY * np.abs(active.w).max(initial=0.0))
-    return replace(best, sets=best.sets[kept], w=active.w[kept])
+    return replace(best, w=active.w).of(kept)
