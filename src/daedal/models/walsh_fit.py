@@ -29,8 +29,8 @@ LARGEST_POOL = 1024
 ROUNDS = 4
 """How often sets are screened whatever their subsets, at most."""
 
-BLOCK = 1000
-"""Columns that are in memory at a time when sets are screened."""
+BLOCK = 500
+"""Columns, or variables, that are in memory at a time when sets, or variables, are screened."""
 
 LAST_PASSES = 10
 """Passes over all equations, those held out included, that end a fit."""
@@ -44,11 +44,13 @@ def choose_pool(x: Bits, d: Bits | None, y: Fitness, max_order: int) -> NDArray[
     n = x.shape[1]
     if n <= LARGEST_POOL or max_order == 1:
         return np.arange(n if max_order > 1 else 0)
-    signs = y[:, None] * (1.0 - 2.0 * x)
-    stands = np.ones_like(x) if d is None else d
-    count = stands.sum(axis=0)
-    mean = (signs * stands).sum(axis=0) / np.maximum(count, 1)
-    varies = (np.square(signs - mean) * stands).sum(axis=0)
+    varies = np.empty(n)
+    for first in range(0, n, BLOCK):
+        part = slice(first, first + BLOCK)
+        effects = y[:, None] * (1.0 - 2.0 * x[:, part])
+        stands = np.ones((len(y), 1)) if d is None else d[:, part]
+        mean = (effects * stands).sum(axis=0) / np.maximum(stands.sum(axis=0), 1)
+        varies[part] = (np.square(effects - mean) * stands).sum(axis=0)
     return np.sort(np.argsort(-varies, kind="stable")[:LARGEST_POOL])
 
 

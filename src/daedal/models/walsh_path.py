@@ -19,7 +19,7 @@ PATIENCE = 2
 """Prices without a smaller error after which the path ends."""
 
 MOST_NEW = 200
-"""Sets that join at a price, at most: those that are left join at the next."""
+"""Sets that join at a price, at most, or n where that is more: those that are left join at the next."""
 
 PASSES, TOLERANCE = 4, 1e-2
 """Passes at a price, and the change of a coefficient at which they end; y is of about 1 in absolute value."""
@@ -53,14 +53,14 @@ def follow_path(candidates: Candidates, active: ActiveSet, price: float | None) 
 
     Returns the best that was met: the relaxed lasso, or least squares on its largest coefficients.
     """
-    base, used = active.equations.base, active.equations.used
+    base, used, most = active.equations.base, active.equations.used, max(MOST_NEW, active.equations.n)
     best = Solution(active.columns, active.w, np.inf, 0.0, 1.0)
     free, tried, bad = best, TRIED * base, 0
     for _ in range(STEPS):
         candidates.correlate(active.residual)
         if price is None:
             price = STEP * candidates.strongest()
-        candidates.join(active, price, MOST_NEW)
+        candidates.join(active, price, most)
         active.descend(price, np.arange(len(active)), passes=PASSES, tolerance=TOLERANCE)
         error = active.error()
         if error < 0.997 * best.error:
