@@ -87,8 +87,8 @@ class WalshFunction:
         ]
 
     @cached_property
-    def _members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each variable the sets it is in, one after the other, and where they start."""
+    def variable_sets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the sets of each variable start, shape (n + 1,), and the sets, one variable after the other."""
         owners, places = np.nonzero(self.terms.members >= 0)
         variables = self.terms.members[owners, places]
         return np.searchsorted(np.sort(variables), np.arange(self.n + 1)), owners[np.argsort(variables, kind="stable")]
@@ -96,7 +96,7 @@ class WalshFunction:
     @cached_property
     def _temperature(self) -> float:
         """The mean gain, in absolute value, of flipping a variable of a random row, as if gains were Gaussian."""
-        starts, owners = self._members
+        starts, owners = self.variable_sets
         squares = np.add.reduceat(np.append(np.square(self.coefficients)[owners], 0.0), starts[:-1])
         squares[starts[:-1] == starts[1:]] = 0.0
         return float(2 * np.sqrt(2 / np.pi) * np.sqrt(squares).mean())
@@ -136,7 +136,7 @@ class WalshFunction:
             temperatures[chains // 2 :] *= NEARBY
         values, step = np.empty(chains), max(1, MOST_WORDS // (sweeps * self.n))
         logs = np.log((np.arange(4096) + 0.5) / 4096)
-        starts, owners = self._members
+        starts, owners = self.variable_sets
         for first in range(0, chains, step):
             part = slice(first, min(first + step, chains))
             words = words16(rng, (part.stop - first) * sweeps * self.n)
