@@ -19,6 +19,9 @@ SWEEPS = 100
 MOST_WORDS = 2**22
 """Random words that are drawn at a time."""
 
+MOST_PRODUCTS = 2**20
+"""Numbers that `predict` has in memory at a time."""
+
 ENUMERATED = 16
 """Variables up to which all rows are looked at."""
 
@@ -70,9 +73,16 @@ class WalshFunction:
     def predict(self, x: Bits) -> Fitness:
         """Give f of each row of x, shape (rows, n)."""
         out = np.full(len(x), self.constant)
-        signs = 1.0 - 2.0 * x
-        for members, coefficient in zip(self.sets, self.coefficients, strict=True):
-            out += coefficient * signs[:, members].prod(axis=1)
+        block = max(1, MOST_PRODUCTS // max(1, len(self.terms)))
+        for order in np.unique(self.terms.orders):
+            chosen = self.terms.orders == order
+            members, coefficients = self.terms.members[chosen, :order], self.coefficients[chosen]
+            for first in range(0, len(x), block):
+                signs = 1.0 - 2.0 * x[first : first + block]
+                products = signs[:, members[:, 0]]
+                for place in range(1, order):
+                    products *= signs[:, members[:, place]]
+                out[first : first + block] += products @ coefficients
         return out
 
     def interactions(self, order: int | None = None) -> list[Interaction]:
