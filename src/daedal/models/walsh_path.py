@@ -9,20 +9,20 @@ import numpy as np
 from daedal.models.walsh_candidates import Candidates
 from daedal.models.walsh_lasso import ActiveSet, Solution
 
-STEP = 0.5
+STEP = 0.7
 """Factor from one price to the next."""
 
-STEPS = 16
+STEPS = 30
 """Prices, at most."""
 
-PATIENCE = 2
+PATIENCE = 3
 """Prices without a smaller error after which the path ends."""
 
 MOST_NEW = 200
 """Sets that join at a price, at most, or n where that is more: those that are left join at the next."""
 
-PASSES, TOLERANCE = 4, 1e-2
-"""Passes at a price, and the change of a coefficient at which they end; y is of about 1 in absolute value."""
+PASSES, TOLERANCE = 16, 1e-2
+"""Passes at a price, and the change of a coefficient at which they end, as a share of the residual."""
 
 RELAXED = (0.3, 0.05)
 """Shares of the best price that are tried on the sets found."""
@@ -64,7 +64,7 @@ def follow_path(candidates: Candidates, active: ActiveSet, price: float | None) 
         if price is None:
             price = STEP * candidates.strongest()
         candidates.join(active, price, most)
-        active.descend(price, np.arange(len(active)), passes=PASSES, tolerance=TOLERANCE)
+        active.descend(price, np.arange(len(active)), passes=PASSES, tolerance=TOLERANCE * active.spread())
         error = active.error()
         if error < 0.997 * best.error:
             best, bad = Solution(active.columns, active.w.copy(), error, price, 1.0), 0
