@@ -5,6 +5,8 @@ from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
 from daedal.kernels import draws as draws
 from daedal.kernels import ecga as ecga
+from daedal.kernels import flipping as flipping
+from daedal.kernels import gains as gains
 from daedal.kernels import jobs as jobs
 from daedal.kernels import landscapes as landscapes
 from daedal.kernels import linkage as linkage
