@@ -119,12 +119,12 @@ def _learn_pairs(gains: Gains, i: int, row: Bits, field: float) -> None:
     """Share the error of a guess out among the variables that differ."""
     unseen = unseen_doubt(gains)
     guessed, variance, differing = guess(gains, i, row, unseen)
-    if differing == 0 or differing > _NEAR:
+    if differing == 0:
         return
     error = field - guessed
     gains.sums[ERRORS] += error * error / (4 * differing)
     gains.sums[ERROR_COUNT] += 1
-    if gains.at.shape[0] == 0 or variance <= 0.0:
+    if gains.at.shape[0] == 0 or differing > _NEAR or variance <= 0.0:
         return
     for j in range(row.size):
         if gains.at[i, j] != row[j] and j != i:
