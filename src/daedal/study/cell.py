@@ -1,4 +1,4 @@
-"""One problem, one algorithm, one population size: what its runs depend on, and by what they are known again."""
+"""One problem, one algorithm, one population size or budget: what its runs depend on, what they are known by."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class StudyProblem:
 class StudyAlgorithm:
     """An algorithm of a study: what tables call it, what it is, the population sizes to try.
 
-    An algorithm without a population has the one "size" None.
+    An algorithm without a population has the one "size" None, and so has one that chooses it itself.
     """
 
     name: str
@@ -81,8 +81,9 @@ class StudyAlgorithm:
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """The algorithm's settings, but for the population size, which is the cell's."""
-        return {name: value for name, value in self.algorithm.settings().items() if name != "popsize"}
+        """The algorithm's settings, but for a number as population size, which is the cell's."""
+        settings = self.algorithm.settings().items()
+        return {name: value for name, value in settings if name != "popsize" or isinstance(value, str)}
 
     @property
     def content(self) -> dict[str, object]:
@@ -94,13 +95,17 @@ class StudyAlgorithm:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One problem, one algorithm, one population size."""
+    """One problem, one algorithm, one population size; in a study with budgets, one of these.
+
+    With a budget, the limits have it, too. A run is given its budget and no other: an algorithm may use what it knows.
+    """
 
     problem: StudyProblem
     algorithm: StudyAlgorithm
     popsize: int | None
     limits: Limits
     shuffle: bool
+    budget: int | None = None
 
     @cached_property
     def content(self) -> dict[str, object]:
@@ -112,6 +117,7 @@ class Cell:
             "limits": {name: getattr(limits, name) for name in LIMITS},
             "shuffle": self.shuffle,
             "popsize": self.popsize,
+            **({} if self.budget is None else {"budget": self.budget}),
         }
 
     @cached_property

@@ -21,6 +21,7 @@ from daedal.study.cell import LIMITS, StudyAlgorithm, StudyProblem
 from daedal.study.stored_algorithm import stored_algorithm
 
 _LARGEST_POPSIZE = 10**12
+_LARGEST_BUDGET = 10**12
 
 
 _T = TypeVar("_T", StudyProblem, StudyAlgorithm)
@@ -75,7 +76,9 @@ def read_problem(given: object, folder: Path | None, *, stored: bool) -> StudyPr
     )
 
 
-def read_algorithm(given: object, popsizes: object, folder: Path | None, *, stored: bool) -> StudyAlgorithm:
+def read_algorithm(
+    given: object, popsizes: object, folder: Path | None, *, stored: bool, budgeted: bool = False
+) -> StudyAlgorithm:
     """Read an algorithm: a text or a table; of one that comes from a store no file is loaded."""
     table = _table("an algorithm", {"algorithm": given} if isinstance(given, str) else given)
     check_keys("an algorithm", table, ("name", "algorithm", "settings", "popsizes", *(("kind", "limits") * stored)))
@@ -87,18 +90,23 @@ def read_algorithm(given: object, popsizes: object, folder: Path | None, *, stor
         algorithm = stored_algorithm(spec, settings, kind, read_limits(table.get("limits", {})))
         sizes = (None,) if table.get("popsizes") == [None] else read_popsizes(table.get("popsizes", popsizes))
     else:
-        if "popsize" in settings:
-            raise ValueError("a study tries several population sizes: give popsizes = [...] instead of the setting")
+        if "popsize" in settings and not (budgeted and isinstance(settings["popsize"], str)):
+            raise ValueError("a study has population sizes of its own: give popsizes = [...] instead of the setting")
         algorithm = find_algorithm(located(spec, folder) if is_file_spec(spec) else spec).with_settings(settings)
         _check_repeatable(algorithm)
-        sizes = _sizes(algorithm, table, popsizes)
+        sizes = _sizes(algorithm, table, popsizes, budgeted=budgeted)
     name = _text("name", table.get("name", algorithm.name), "text")
     return StudyAlgorithm(name=name, algorithm=algorithm, popsizes=sizes)
 
 
-def _sizes(algorithm: Algorithm, table: Mapping[str, object], popsizes: object) -> tuple[int | None, ...]:
+def _sizes(
+    algorithm: Algorithm, table: Mapping[str, object], popsizes: object, *, budgeted: bool
+) -> tuple[int | None, ...]:
     if "popsize" in algorithm.parameters():
-        sizes = read_popsizes(table.get("popsizes", popsizes))
+        given = table.get("popsizes", popsizes)
+        if given is None and budgeted:
+            return (None,)  # it chooses one that fits the budget
+        sizes = read_popsizes(given, only_one=budgeted)
         for size in sizes:
             algorithm.with_settings({"popsize": size})  # refuses here what it would in the middle of a study
         return sizes
@@ -118,13 +126,30 @@ def _check_repeatable(algorithm: Algorithm) -> None:
             raise ValueError(f"expected {algorithm.name} without {name} among its limits, which a study cannot repeat")
 
 
-def read_popsizes(given: object) -> tuple[int, ...]:
-    """Read population sizes; they come from small to large, each once."""
+def read_budgets(given: object, limits: Mapping[str, object]) -> tuple[int, ...]:
+    """Read budgets; they come from small to large, each once."""
+    if not isinstance(given, list) or not given:
+        raise ValueError(f"expected budgets to be a list of at least one number of calls, got budgets={given!r}")
+    budgets = {check_whole("a budget", budget, least=1, hint="give calls of the objective") for budget in given}
+    if max(budgets) > _LARGEST_BUDGET:
+        raise ValueError(f"expected budgets of at most {_LARGEST_BUDGET:,} calls, got {max(budgets)}")
+    if "max_evaluations" in limits:
+        raise ValueError("expected budgets or max_evaluations among the limits, got both: a budget is what ends a run")
+    return tuple(sorted(budgets))
+
+
+def read_popsizes(given: object, *, only_one: bool = False) -> tuple[int, ...]:
+    """Read population sizes; they come from small to large, each once; of a study with budgets, only one."""
     if not isinstance(given, list) or not given:
         raise ValueError(f"expected popsizes to be a list of at least one size, got popsizes={given!r}")
     sizes = {check_whole("a population size", size, least=2, hint="the smallest is 2") for size in given}
     if max(sizes) > _LARGEST_POPSIZE:
         raise ValueError(f"expected population sizes of at most {_LARGEST_POPSIZE:,}, got {max(sizes)}")
+    if only_one and len(sizes) > 1:
+        raise ValueError(
+            "a study with budgets looks for no population size: give one, or none, which leaves it to the algorithm, "
+            f"got popsizes={given}"
+        )
     return tuple(sorted(sizes))
 
 

@@ -170,7 +170,7 @@ def refused(says: str, folder: Path | None = None, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"run": 20}, r"'run', did you mean 'runs'\? Known: algorithms, limits"),
+        ({"run": 20}, r"'run', did you mean 'runs'\? Known: algorithms, budgets, limits"),
         ({"popsize": [20]}, "'popsize', did you mean 'popsizes'"),
         ({"problem": []}, "'problem', did you mean 'problems'"),
         ({"limits": {"max_evaluation": 5}}, "key of limits 'max_evaluation', did you mean 'max_evaluations'"),

@@ -90,6 +90,7 @@ def test_a_run_is_one_row_with_everything(store: Store, path: Path, result: Resu
         "algorithm": "umda",  # no study says that it is called U
         "preset": "umda",
         "popsize": 20,
+        "budget": None,
         "seed": 3,
         "status": "done",
         "success": True,
@@ -342,7 +343,7 @@ def test_what_an_older_store_names_and_nobody_knows_is_shown_by_its_name(path: P
 
 
 BAD_FILES: list[tuple[Any, str]] = [
-    (lambda path: Store(path).close() or sql(path, "PRAGMA user_version = 3"), "format 2 in .*format 3, .* newer"),
+    (lambda path: Store(path).close() or sql(path, "PRAGMA user_version = 4"), "format 3 in .*format 4, .* newer"),
     (lambda path: sql(path, "CREATE TABLE runs (id)", "INSERT INTO runs VALUES (1)"), "of something else"),
     (lambda path: path.write_text("runs = 20\n" * 100), "not an SQLite database"),
 ]

@@ -46,6 +46,12 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
     return [sentence for sentence, holds in sentences.items() if holds]
 
 
+def test_words(test: Test, correct: bool) -> str:
+    """Say how stars were found."""
+    holm = ", corrected by Holm's method" if correct else ""
+    return f"pairwise {_TESTS[test]} tests, p < {LEVEL}{holm}"
+
+
 def _of_two_machines(effort: Effort) -> bool:
     """Whether evaluations were compared with those of rivals, and seconds were not."""
     evaluations, seconds = effort.evaluations, effort.seconds
@@ -65,8 +71,7 @@ def _star_sentences(rows: Sequence[Row], lines: Sequence[Line], test: Test, corr
         for counts in rivals.values()
     )
     runs = max((count for counts in rivals.values() for count in counts), default=0)
-    holm = ", corrected by Holm's method" if correct else ""
-    how = f"pairwise {_TESTS[test]} tests, p < {LEVEL}{holm}"
+    how = test_words(test, correct)
     return {
         f"* significantly smaller than for every other algorithm that reaches the level ({how}).": possible
         or any(line.evaluations.star or line.seconds.star for line in lines),
