@@ -35,7 +35,7 @@ _MOST_ACROSS = 3
 _APART = 0.018  # of the axis: how far the bars of two algorithms are from each other, where there is room
 _SHARE = 0.6  # of the gap between two budgets that bars may take
 _LONGEST_TITLE = 44  # letters
-_LABELS_APART = 0.09  # of the axis
+_LABELS_APART = 0.16  # of the axis
 
 
 def draw_anytime(rows: Sequence[BudgetRow], names: Sequence[str] = ()) -> Figure:

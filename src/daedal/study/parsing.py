@@ -100,9 +100,13 @@ def read_algorithm(
 
 
 def _sizes(
-    algorithm: Algorithm, table: Mapping[str, object], popsizes: object, *, budgeted: bool
+    algorithm: Algorithm, table: Mapping[str, Any], popsizes: object, *, budgeted: bool
 ) -> tuple[int | None, ...]:
     if "popsize" in algorithm.parameters():
+        if "popsize" in table.get("settings", {}):  # a word for how to choose it
+            if "popsizes" in table:
+                raise ValueError(f"expected popsizes or the setting popsize of {algorithm.name}, got both")
+            return (None,)
         given = table.get("popsizes", popsizes)
         if given is None and budgeted:
             return (None,)  # it chooses one that fits the budget

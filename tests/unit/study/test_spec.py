@@ -485,3 +485,74 @@ def test_what_is_not_daedals_own_is_told_in_full() -> None:
     (told,) = one.as_dict()["algorithms"]
     assert (told["algorithm"], told["kind"], told["limits"]["patience"]) == ("umda", "UMDA", 3)
     assert keys(stored(one)) == keys(one) != keys(study())
+
+
+# Budgets
+
+
+def test_a_study_with_budgets_has_cells_for_each_of_them_and_looks_for_no_size(folder: Path) -> None:
+    given = {name: value for name, value in BASE.items() if name != "popsizes"}
+    sized = {"algorithm": "pbil", "popsizes": [40]}
+    text = toml(given | {"algorithms": ["umda", sized, "mine.py:climber"], "budgets": [1000, 300, 1000]})
+    one = read(folder, text)
+    assert one.budgets == (300, 1000)
+    expected = [("umda", None), ("pbil", 40), ("climber", None)]
+    assert [(cell.algorithm.name, cell.popsize, cell.budget) for cell in one.cells()] == [
+        (*each, budget) for each in expected for budget in (300, 1000)
+    ]
+    assert len(set(keys(one))) == 6
+    assert [cell.config(3).limits.max_evaluations for cell in one.cells()] == [300, 1000] * 3
+    umda, _, pbil, *_ = (cell.config(3).algorithm.settings()["popsize"] for cell in one.cells()[:4])
+    assert (umda, pbil) == (None, 40)  # None: what the algorithm chooses
+    assert stored(one).cells()[0].budget == 300
+    assert keys(stored(one)) == keys(one)
+    fixed = study(popsizes=[30], algorithms=["umda", sized], budgets=[10])
+    assert [cell.popsize for cell in fixed.cells()] == [30, 40]
+
+
+def test_runs_of_a_budget_are_not_taken_for_others_and_studies_without_budgets_are_what_they_were() -> None:
+    budgeted, limited = cell(budgets=[500]), cell(limits={"max_evaluations": 500})
+    assert budgeted.key != limited.key
+    assert dataclasses.replace(budgeted.config(1)) == limited.config(1)
+    assert "budgets" not in study().as_dict()
+    assert "budget" not in limited.content
+
+
+def test_how_a_size_is_chosen_may_be_a_setting_where_there_are_budgets(folder: Path) -> None:
+    (folder / "own.py").write_text("def own(*, n, seed, limits, initial, popsize='large'):\n    pass\n")
+    table = {"algorithm": "own.py:own", "settings": {"popsize": "small"}}
+    (mine,) = study(algorithms=[table], budgets=[50], folder=folder).cells()
+    assert (mine.popsize, mine.config(0).algorithm.settings()["popsize"]) == (None, "small")
+    (other,) = study(algorithms=[table | {"settings": {"popsize": "tiny"}}], budgets=[50], folder=folder).cells()
+    assert mine.key != other.key
+    refused("popsizes or the setting popsize", folder, algorithms=[table | {"popsizes": [5]}], budgets=[50])
+    refused("instead of the setting", folder, algorithms=[table])
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        *(({"budgets": value}, "budgets to be a list of at least one number of calls, got") for value in ([], 5, "5")),
+        *(
+            ({"budgets": [value]}, "a budget to be a whole number of at least 1, got")
+            for value in (0, -1, 1.5, "5", True)
+        ),
+        ({"budgets": [10**20]}, str(10**20)),
+        ({"budgets": [10], "limits": {"max_evaluations": 5}}, "budgets or max_evaluations .* got both"),
+        ({"budgets": [10], "popsizes": [20, 50]}, r"looks for no population size: .* got popsizes=\[20, 50\]"),
+        (
+            {"budgets": [10], "algorithms": [{"algorithm": "umda", "popsizes": [20, 50]}]},
+            "looks for no population size",
+        ),
+        (
+            {"budgets": [10], "algorithms": [{"algorithm": "umda", "settings": {"popsize": 5}}]},
+            "instead of the setting",
+        ),
+        ({"budget": [10]}, "'budget', did you mean 'budgets'"),
+    ],
+)
+def test_budgets_that_make_no_study(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    refused(says, **changes)
+    with pytest.raises(ValueError, match=f"study.toml: .*{says}") as raised:
+        read(tmp_path, toml(BASE | changes))
+    assert "\n" not in str(raised.value)
