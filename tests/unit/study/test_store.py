@@ -332,20 +332,20 @@ def test_a_store_from_before_there_were_budgets_means_the_same(path: Path, resul
         assert merged.take_over(path) == 3
         assert list(merged.rows()) == rows
     pool = Inline()
-    budgeted = study(budgets=[30, 60])
+    budgeted = study(budgets=[80, 160])
     with Store(path) as store:
         assert run_study(study(), store, Order(), pool=pool).found == 3
         assert [config.seed for config in pool.made] == [3]
         run_study(budgeted, store, Order(), pool=pool)
-        assert [row["budget"] for row in store.rows()] == [None] * 4 + [30] * 4 + [60] * 4
-        assert [row["evaluations"] <= row["budget"] for row in store.rows() if row["budget"]] == [True] * 8
+        assert [row["budget"] for row in store.rows()] == [None] * 4 + [80] * 4 + [160] * 4
+        assert [row["unique_evaluations"] <= row["budget"] for row in store.rows() if row["budget"]] == [True] * 8
         assert store.study() == (budgeted, 0, False)
-        assert [cell.budget for cell in store.study()[0].cells()] == [30, 60]
+        assert [cell.budget for cell in store.study()[0].cells()] == [80, 160]
         calls = [run.calls for cell in budgeted.cells() for run in store.runs()[cell.key].values()]
         assert calls == [row["unique_evaluations"] for row in store.rows() if row["budget"]]
     with Store(tmp_path / "merged.db") as merged:
         assert merged.take_over(path) == 9
-        assert sorted(row["budget"] or 0 for row in merged.rows()) == [0] * 4 + [30] * 4 + [60] * 4
+        assert sorted(row["budget"] or 0 for row in merged.rows()) == [0] * 4 + [80] * 4 + [160] * 4
 
 
 def study_rows(store: Store) -> list[dict[str, Any]]:
