@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -166,6 +167,14 @@ def test_what_makes_no_sense_with_budgets_is_one_line(
         refused(here(*run), says)
     (tmp_path / "study.toml").write_text(f"{base}budgets = [100]\nruns = 1\n")
     refused(here(*run, "--confirm", 5), "leave out --confirm")
+
+
+def test_the_study_of_the_docs_is_one(tmp_path: Path) -> None:
+    docs = Path(__file__).parents[2] / "docs" / "studies.md"
+    (text,) = re.findall(r"cat > budgets.toml <<'END'\n(.*?)END\n", docs.read_text(), re.DOTALL)
+    (tmp_path / "budgets.toml").write_text(text)
+    study = Study.from_file(tmp_path / "budgets.toml")
+    assert (study.budgets, len(study.cells())) == ((300, 1000, 3000), 27)
 
 
 # compare --budget

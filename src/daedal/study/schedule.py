@@ -86,12 +86,12 @@ class Schedule:
         """Queue the runs of a problem and an algorithm that are certain to be needed."""
         problem, algorithm = self._pairs[index]
         confirm, full_grid = self.order.confirm or 0, bool(self.order.full_grid)
-        places = {cell: place for place, cell in enumerate(self.study.cells_of(problem, algorithm))}
+        places = {cell.key: place for place, cell in enumerate(self.study.cells_of(problem, algorithm))}
         for cell, seed in needed(self.study, self.progress.runs, problem, algorithm, confirm, full_grid):
             if (cell.key, seed) not in self._queued:
                 self._queued.add((cell.key, seed))
                 self.progress.ahead[cell] += 1
-                heapq.heappush(self._heap, (places[cell], seed, index, cell))
+                heapq.heappush(self._heap, (places[cell.key], seed, index, cell))
 
 
 def judged(message: Message, before: str) -> tuple[str, Result | str]:

@@ -52,12 +52,12 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
     totals: Counter[str] = Counter()
     counted: set[str] = set()  # two names may stand for one thing
     for problem, algorithm in study.pairs():
-        left = Counter(cell for cell, _ in needed(study, runs, problem, algorithm, confirm, full_grid))
+        left = Counter(cell.key for cell, _ in needed(study, runs, problem, algorithm, confirm, full_grid))
         for cell in study.cells_of(problem, algorithm):
             key = cell.key
             found = runs.get(key, {})
             made = [found[seed] for seed in (*study.seeds, *study.fresh_seeds(confirm)) if seed in found]
-            if not made and not left[cell]:
+            if not made and not left[key]:
                 continue
             ended = Counter(run.status for run in made)
             cells.append(
@@ -70,7 +70,7 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
                     failed=ended[FAILED],
                     killed=ended[KILLED],
                     solved=None if any(run.success is None for run in made) else sum(bool(run.success) for run in made),
-                    left=left[cell],
+                    left=left[key],
                 )
             )
             if key not in counted:
