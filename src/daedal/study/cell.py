@@ -72,7 +72,7 @@ class StudyProblem:
 class StudyAlgorithm:
     """An algorithm of a study: what tables call it, what it is, the population sizes to try.
 
-    An algorithm without a population has the one "size" None, and so has one that chooses it itself.
+    An algorithm without a population has the one "size" None.
     """
 
     name: str
@@ -81,9 +81,8 @@ class StudyAlgorithm:
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """The algorithm's settings, but for a number as population size, which is the cell's."""
-        settings = self.algorithm.settings().items()
-        return {name: value for name, value in settings if name != "popsize" or isinstance(value, str)}
+        """The algorithm's settings, but for the population size, which is the cell's."""
+        return {name: value for name, value in self.algorithm.settings().items() if name != "popsize"}
 
     @property
     def content(self) -> dict[str, object]:

@@ -90,8 +90,8 @@ def read_algorithm(
         algorithm = stored_algorithm(spec, settings, kind, read_limits(table.get("limits", {})))
         sizes = (None,) if table.get("popsizes") == [None] else read_popsizes(table.get("popsizes", popsizes))
     else:
-        if "popsize" in settings and not (budgeted and isinstance(settings["popsize"], str)):
-            raise ValueError("a study has population sizes of its own: give popsizes = [...] instead of the setting")
+        if "popsize" in settings:
+            raise ValueError("a study tries several population sizes: give popsizes = [...] instead of the setting")
         algorithm = find_algorithm(located(spec, folder) if is_file_spec(spec) else spec).with_settings(settings)
         _check_repeatable(algorithm)
         sizes = _sizes(algorithm, table, popsizes, budgeted=budgeted)
@@ -103,14 +103,9 @@ def _sizes(
     algorithm: Algorithm, table: Mapping[str, Any], popsizes: object, *, budgeted: bool
 ) -> tuple[int | None, ...]:
     if "popsize" in algorithm.parameters():
-        if "popsize" in table.get("settings", {}):  # a word for how to choose it
-            if "popsizes" in table:
-                raise ValueError(f"expected popsizes or the setting popsize of {algorithm.name}, got both")
-            return (None,)
-        given = table.get("popsizes", popsizes)
-        if given is None and budgeted:
+        if budgeted and popsizes is None and "popsizes" not in table:
             return (None,)  # it chooses one that fits the budget
-        sizes = read_popsizes(given, only_one=budgeted)
+        sizes = read_popsizes(table.get("popsizes", popsizes), only_one=budgeted)
         for size in sizes:
             algorithm.with_settings({"popsize": size})  # refuses here what it would in the middle of a study
         return sizes

@@ -518,17 +518,6 @@ def test_runs_of_a_budget_are_not_taken_for_others_and_studies_without_budgets_a
     assert "budget" not in limited.content
 
 
-def test_how_a_size_is_chosen_may_be_a_setting_where_there_are_budgets(folder: Path) -> None:
-    (folder / "own.py").write_text("def own(*, n, seed, limits, initial, popsize='large'):\n    pass\n")
-    table = {"algorithm": "own.py:own", "settings": {"popsize": "small"}}
-    (mine,) = study(algorithms=[table], budgets=[50], folder=folder).cells()
-    assert (mine.popsize, mine.config(0).algorithm.settings()["popsize"]) == (None, "small")
-    (other,) = study(algorithms=[table | {"settings": {"popsize": "tiny"}}], budgets=[50], folder=folder).cells()
-    assert mine.key != other.key
-    refused("popsizes or the setting popsize", folder, algorithms=[table | {"popsizes": [5]}], budgets=[50])
-    refused("instead of the setting", folder, algorithms=[table])
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
