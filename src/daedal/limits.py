@@ -33,6 +33,7 @@ class StopReason(Enum):
     EVALUATIONS = "evaluations"
     SECONDS = "seconds"
     CONVERGED = "converged"
+    EXHAUSTED = "exhausted"
     CALLBACK = "callback"
     INTERRUPTED = "interrupted"
 
@@ -52,6 +53,7 @@ _MESSAGES = {
     StopReason.EVALUATIONS: "The evaluations are used up; try a larger max_evaluations, or a smaller popsize.",
     StopReason.SECONDS: "The time is used up; try a larger max_seconds.",
     StopReason.CONVERGED: "All parents have become the same solution; try a larger popsize.",
+    StopReason.EXHAUSTED: "Every solution was evaluated: there is none better.",
     StopReason.CALLBACK: "The callback asked to stop.",
     StopReason.INTERRUPTED: "The run was interrupted; this is the best so far.",
 }

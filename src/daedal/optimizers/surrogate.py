@@ -6,14 +6,16 @@ difference of their values, and the variables that were flipped.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.models.walsh import Walsh
-from daedal.models.walsh_equations import Sets
+from daedal.models.walsh_equations import MAX_ORDER, Sets
 from daedal.models.walsh_function import WalshFunction
 from daedal.optimizers.row_memory import RowMemory, unpack
-from daedal.types import Bits, State, StateError
+from daedal.types import Bits, Json, State, StateError
 
 FIRST = 4
 """Equations for each variable, with which the first model is fitted."""
@@ -107,16 +109,43 @@ class Surrogate:
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
-        arrays: dict[str, NDArray[np.generic]] = {}
-        fields = {
+        arrays: dict[str, NDArray[Any]] = {"maxima": np.array(self._maxima)}
+        fields: dict[str, Json] = {
             "fits": self.fits,
             "seen": self._seen,
             "equations": self._equations,
             "due": self._due,
             "in_vain": self._in_vain,
-            "maxima": [int(place) for place in self._maxima],
         }
         if self.function is not None:
-            arrays = {"members": self.function.terms.members, "coefficients": self.function.coefficients}
+            arrays |= {"members": self.function.terms.members, "coefficients": self.function.coefficients}
             fields |= {"r2": self.function.r2, "price": self.function.price}
         return State(arrays=arrays, fields=fields)
+
+    def restore(self, state: State) -> None:
+        """Go on where another one stood."""
+        self.fits, self._seen, self._equations = map(state.whole, ("fits", "seen", "equations"))
+        self._due, self._in_vain = state.whole("due"), state.whole("in_vain")
+        first, last = state.wholes("maxima", shape=(2,), least=0, most=2**40).tolist()
+        self._maxima = (first, last)
+        self.function = None
+        if state.given("r2"):
+            members = state.wholes("members", shape=(-1, MAX_ORDER), least=-1, most=self.n - 1)
+            coefficients = state.numbers("coefficients", like="members")
+            orders = (members >= 0).sum(axis=1)
+            if not np.isfinite(coefficients).all() or (orders < 1).any() or not _are_sets(members):
+                raise StateError("expected sets of variables with a finite coefficient each, got something else")
+            self.function = WalshFunction(
+                n=self.n,
+                constant=0.0,
+                terms=Sets(members, orders),
+                coefficients=coefficients,
+                r2=state.number("r2"),
+                price=state.number("price"),
+            )
+
+
+def _are_sets(members: NDArray[np.int64]) -> bool:
+    """Whether each row has its variables in ascending order, and then -1 only."""
+    left, right = members[:, :-1], members[:, 1:]
+    return bool(((right == -1) | ((left >= 0) & (left < right))).all())
