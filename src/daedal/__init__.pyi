@@ -9,13 +9,13 @@ from daedal.optimize import maximize as maximize
 from daedal.optimize import minimize as minimize
 from daedal.optimize import resume as resume
 from daedal.optimizers.base import BaseOptimizer as BaseOptimizer
-from daedal.optimizers.base import Best as Best
-from daedal.optimizers.base import Generation as Generation
 from daedal.optimizers.base import Optimizer as Optimizer
 from daedal.optimizers.configuration import Algorithm as Algorithm
 from daedal.optimizers.configuration import Configuration as Configuration
 from daedal.optimizers.eda import EDA as EDA
 from daedal.optimizers.eda import EDAConfiguration as EDAConfiguration
+from daedal.optimizers.records import Best as Best
+from daedal.optimizers.records import Generation as Generation
 from daedal.optimizers.registry import algorithms as algorithms
 from daedal.optimizers.registry import register_algorithm as register_algorithm
 from daedal.problems.registry import ProblemKind as ProblemKind

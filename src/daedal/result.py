@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from daedal.evaluation.failures import Failure
 from daedal.limits import StopReason
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.settings.parameters import Setting
 from daedal.types import Bits, to_text
 

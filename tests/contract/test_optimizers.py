@@ -14,8 +14,9 @@ from run_helpers import OWN_ALGORITHM, OWN_MODEL
 import daedal
 from daedal.limits import Limits, StopReason
 from daedal.models import PBIL
-from daedal.optimizers.base import BaseOptimizer, Generation, Info, Optimizer
+from daedal.optimizers.base import BaseOptimizer, Optimizer
 from daedal.optimizers.configuration import Algorithm
+from daedal.optimizers.records import Generation, Info
 from daedal.optimizers.registry import find_algorithm
 from daedal.run.checkpoint import load_checkpoint
 from daedal.storage.checkpoint_file import write_checkpoint_file

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from daedal.limits import Limits, StopReason
 from daedal.models.base import Fitted, Model
-from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.records import Info
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
 from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, stream

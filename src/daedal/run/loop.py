@@ -17,7 +17,8 @@ from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.evaluator import Evaluator, OutOfTime
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.base import Best, Generation, Optimizer
+from daedal.optimizers.base import Optimizer
+from daedal.optimizers.records import Best, Generation
 from daedal.run.checkpoint import Checkpointer, history_state, restored_history
 from daedal.types import Bits, State, StateError, check_bits, to_text
 

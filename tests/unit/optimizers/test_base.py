@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.base import BaseOptimizer
+from daedal.optimizers.records import Info
 from daedal.types import Bits, Fitness
 
 
