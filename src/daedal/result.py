@@ -26,9 +26,10 @@ class Result:
     stop
         Why the run ended; `stop.message` says it in a sentence.
     evaluations, evaluations_to_best
-        Rows evaluated in all, and up to the generation that found x; duplicates count.
+        Rows evaluated in all, and up to the generation that found x; duplicates and others that are known count.
     evaluated, cached, failed
-        What became of these rows: the objective gave a value; the value was known from before; it failed.
+        What became of these rows: the objective gave a value; the value was known from before; it failed. The first
+        and the last are calls of the objective, which `max_evaluations` limits; what was known is free.
     failures
         The first rows that failed, and why.
     batches

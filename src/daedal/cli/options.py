@@ -24,7 +24,9 @@ Popsize: TypeAlias = Annotated[
 Variables: TypeAlias = Annotated[
     int | None, typer.Option("--n", help="Number of variables, for file.py:function and cmd:PROGRAM.")
 ]
-MaxEvaluations: TypeAlias = Annotated[int | None, typer.Option(help="Evaluate no more rows than this in a run.")]
+MaxEvaluations: TypeAlias = Annotated[
+    int | None, typer.Option(help="Call the objective for no more rows than this in a run.")
+]
 MaxGenerations: TypeAlias = Annotated[int | None, typer.Option(help="Run no more generations than this.")]
 Patience: TypeAlias = Annotated[int | None, typer.Option(help="Stop after this many generations without progress.")]
 MaxSeconds: TypeAlias = Annotated[float | None, typer.Option(help="Stop after this many seconds on the clock.")]

@@ -185,7 +185,7 @@ class EDA(BaseOptimizer):
 
     def _first_population(self) -> Bits:
         rng = stream(self.seed, Stream.START)
-        rows = rng.integers(0, 2, (self.rows_left(self.popsize), self.n), dtype=np.uint8)
+        rows = rng.integers(0, 2, (self._rows(self.popsize), self.n), dtype=np.uint8)
         if self.initial is not None:
             given = self.initial[: len(rows)]
             rows[: len(given)] = given ^ self._mask
@@ -195,8 +195,12 @@ class EDA(BaseOptimizer):
         """Build the model and sample it (Algorithm 1, lines 4 and 5)."""
         fit_rng = stream(self.seed, Stream.FIT, self.generation)
         self._fitted = self.model.fit(self._parents[0], rng=fit_rng, previous=self._fitted)
-        rows = self.rows_left(self.popsize - self.popsize // 2)
+        rows = self._rows(self.popsize - self.popsize // 2)
         return self._fitted.sample(rows, rng=stream(self.seed, Stream.SAMPLE, self.generation))
+
+    def _rows(self, wanted: int) -> int:
+        """Give how many rows to draw: all that are wanted where nobody knows yet which of them will be free."""
+        return wanted if self.metered else self.rows_left(wanted)
 
     def _merge(self, told: Scored) -> None:
         """Make the next population (Algorithm 1, line 6)."""
