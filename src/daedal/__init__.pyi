@@ -2,6 +2,7 @@ from daedal import models as models
 from daedal import problems as problems
 from daedal.evaluation.caller import ObjectiveError as ObjectiveError
 from daedal.evaluation.failures import Failure as Failure
+from daedal.limits import BudgetWarning as BudgetWarning
 from daedal.limits import Limits as Limits
 from daedal.limits import StopReason as StopReason
 from daedal.objectives.program import Program as Program

@@ -18,6 +18,10 @@ def meets(fitness: float, target: float) -> bool:
     return bool(fitness >= target - TOLERANCE * min(1.0, abs(target)))
 
 
+class BudgetWarning(UserWarning):
+    """The evaluations of a run are too few for its algorithm to learn anything."""
+
+
 class StopReason(Enum):
     """Why a run ended; `message` says it in a sentence, with what to try next.
 

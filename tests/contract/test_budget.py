@@ -38,7 +38,7 @@ def run(objective: Any, algorithm: Any, **how: Any) -> daedal.Result:
     return daedal.maximize(objective, N, algorithm=algorithm, seed=1, **size | how)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::daedal.BudgetWarning")
 @pytest.mark.parametrize("most", [1, 2, 10, 24, 25, 100])
 @pytest.mark.parametrize("algorithm", EVERYONE)
 def test_the_objective_is_called_for_so_many_rows_and_no_more(algorithm: str, most: int) -> None:
@@ -53,7 +53,7 @@ def test_the_objective_is_called_for_so_many_rows_and_no_more(algorithm: str, mo
         assert (result.stop, result.evaluated < most) == (StopReason.CONVERGED, True)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::daedal.BudgetWarning")
 @pytest.mark.parametrize("algorithm", EVERYONE)
 def test_what_is_known_is_free(algorithm: str, tmp_path: Path) -> None:
     """The same run again, with what it evaluated in a cache, is on the same way and gets further."""
@@ -68,7 +68,7 @@ def test_what_is_known_is_free(algorithm: str, tmp_path: Path) -> None:
     assert len(second.rows) == twice.evaluated <= 60
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::daedal.BudgetWarning")
 @pytest.mark.parametrize("algorithm", ["umda", "pbil"])
 def test_a_row_that_fails_is_a_call_and_one_that_is_tried_again_is_one(algorithm: str) -> None:
     for on_error in ("worst", "retry:2,worst"):
@@ -79,6 +79,7 @@ def test_a_row_that_fails_is_a_call_and_one_that_is_tried_again_is_one(algorithm
         assert (result.stop is StopReason.EVALUATIONS) == (result.evaluated + result.failed == 90)
 
 
+@pytest.mark.filterwarnings("ignore::daedal.BudgetWarning")
 def test_values_to_begin_with_are_free() -> None:
     rows = np.unique(np.random.default_rng(1).integers(0, 2, (20, N)), axis=0)
     called = Called()

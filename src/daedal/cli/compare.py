@@ -15,7 +15,7 @@ from rich.table import Table
 import daedal
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.options import settings_of
-from daedal.cli.output import finite
+from daedal.cli.output import finite, say
 from daedal.limits import Limits
 from daedal.objectives.spec import read_objective
 from daedal.optimizers.configuration import Algorithm
@@ -68,6 +68,9 @@ def compare(
         for run in range(runs)  # run by run, so that an interrupted comparison is fair to all
         for one in chosen.values()
     ]
+    for config in configs[: len(chosen)]:
+        if (warning := config.budget_warning()) is not None:
+            say(f"warning: {config.algorithm.name}: {warning}")
     results, interrupted = _run(configs, workers)
     found = {
         name: [results[index] for index in range(first, len(configs), len(chosen)) if index in results]

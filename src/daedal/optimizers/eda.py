@@ -13,31 +13,14 @@ from daedal.limits import Limits, StopReason
 from daedal.models.base import Fitted, Model
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.popsize import choose_popsize, three_generations
 from daedal.optimizers.records import Info
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
 from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, stream
-from daedal.settings.checks import check_fits, check_one_of, check_whole
+from daedal.settings.checks import check_one_of
 from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, State
-
-_BYTES_AN_ENTRY = 12
-"""Memory for each bit of a population: candidates, parents, the model's copies and its noise."""
-
-
-def default_popsize(n: int) -> int:
-    """Give a population size that solves deceptive problems of n variables as a rule (docs/models.md has the runs)."""
-    return min(500 + 40 * n, 16_000)
-
-
-def choose_popsize(popsize: int | None, n: int) -> int:
-    """Give popsize, or the default for n where it is None; refuse what does not fit into memory."""
-    default = default_popsize(n)
-    if popsize is None:
-        popsize = default
-    popsize = check_whole("popsize", popsize, least=2, hint=f"the default for n={n} is {default}")
-    check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
-    return popsize
 
 
 class EDA(BaseOptimizer):
@@ -55,7 +38,7 @@ class EDA(BaseOptimizer):
     model
         What is fitted to the parents.
     popsize
-        Parents and candidates together; None: `default_popsize(n)`.
+        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so.
     seed
         Same seed, same run; None: a fresh one, to be read from `seed`.
     limits
@@ -100,7 +83,8 @@ class EDA(BaseOptimizer):
         if not isinstance(model, Model):
             raise TypeError(f"expected a model, such as daedal.models.DAE(), got model={model!r}")
         self.model = model
-        self.popsize = choose_popsize(popsize, self.n)
+        most = self.limits.max_evaluations
+        self.popsize = choose_popsize(popsize, self.n, most, slowness=model.slowness)
         check_one_of("selection", selection, tuple(SELECTIONS))
         check_one_of("replacement", replacement, tuple(REPLACEMENTS))
         self.selection = selection
@@ -114,8 +98,9 @@ class EDA(BaseOptimizer):
         self._fitted_before: Fitted | None = None  # of the generation told last, while the next is asked for
 
     def prepare(self) -> None:
-        """Compile or load the model's kernels."""
-        self.model.prepare()
+        """Compile or load the model's kernels, unless the evaluations end with the first population."""
+        if self.generation or self.rows_left(self.popsize + 1) > self.popsize:
+            self.model.prepare()
 
     def propose(self) -> Bits:
         """Give the first population, or candidates, shape (rows, n)."""
@@ -235,7 +220,7 @@ class EDAConfiguration(Configuration):
         How candidates enter the population: "parents" (beside the parents) or "rtr" (restricted tournament replacement,
         which keeps different solutions side by side).
     popsize
-        Parents and candidates together; None: `default_popsize(n)`.
+        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so.
 
     Examples
     --------
@@ -258,9 +243,20 @@ class EDAConfiguration(Configuration):
         model = type(self.model)
         return model.__name__ if model.__module__.startswith("daedal.models.") else f"own {model.__name__}"
 
-    def resolved(self, n: int) -> EDAConfiguration:
+    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> EDAConfiguration:
         """Choose the population size where it is not given."""
-        return replace(self, popsize=choose_popsize(self.popsize, n))
+        size = choose_popsize(self.popsize, n, max_evaluations, slowness=self.model.slowness)
+        return replace(self, popsize=size)
+
+    def budget_warning(self, max_evaluations: int) -> str | None:
+        """Warn where the first population and two more generations are too many evaluations."""
+        size = self.popsize
+        if size is None or max_evaluations >= three_generations(size):
+            return None
+        return (
+            f"{max_evaluations:,} evaluations do not pay for three generations with popsize={size:,}, so hardly "
+            "anything can be learned; try more evaluations, or a smaller popsize (without one it is chosen to fit)"
+        )
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
