@@ -85,7 +85,7 @@ def compare(
         sys.exit(INTERRUPTED)
 
 
-def _algorithms(texts: list[str], settings: list[str] | None, popsize: int | None) -> dict[str, Algorithm]:
+def _algorithms(texts: list[str], settings: list[str] | None, popsize: str | None) -> dict[str, Algorithm]:
     """Find the algorithms, each once, by what the table calls them; --popsize is for those that have one."""
     found = [(text, find_algorithm(text)) for text in dict.fromkeys(texts)]
     names = [one.name for _, one in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,9 +13,10 @@ from daedal.limits import Limits, StopReason
 from daedal.models.base import Fitted, Model
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import Configuration
-from daedal.optimizers.popsize import choose_popsize, three_generations
+from daedal.optimizers.popsize import LEAST_POPSIZE, choose_popsize, three_generations
 from daedal.optimizers.records import Info
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
+from daedal.optimizers.restarts import POPULATION_LIMITS, Restarts
 from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_one_of
@@ -77,7 +78,7 @@ class EDA(BaseOptimizer):
         super().__init__(
             n=n,
             seed=seed,
-            limits=Limits(max_generations=150, patience=50) if limits is None else limits,
+            limits=POPULATION_LIMITS if limits is None else limits,
             initial=initial,
         )
         if not isinstance(model, Model):
@@ -220,7 +221,8 @@ class EDAConfiguration(Configuration):
         How candidates enter the population: "parents" (beside the parents) or "rtr" (restricted tournament replacement,
         which keeps different solutions side by side).
     popsize
-        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so.
+        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so; "auto":
+        one population after the other, each twice as large as the one before (`Restarts`).
 
     Examples
     --------
@@ -232,7 +234,7 @@ class EDAConfiguration(Configuration):
     model: Model
     selection: Literal["tournament", "truncation"] = "tournament"
     replacement: Literal["parents", "rtr"] = "parents"
-    popsize: int | None = None
+    popsize: int | Literal["auto"] | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -245,12 +247,14 @@ class EDAConfiguration(Configuration):
 
     def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> EDAConfiguration:
         """Choose the population size where it is not given."""
+        if self.popsize == "auto":
+            return self
         size = choose_popsize(self.popsize, n, max_evaluations, slowness=self.model.slowness)
         return replace(self, popsize=size)
 
     def budget_warning(self, max_evaluations: int) -> str | None:
         """Warn where the first population and two more generations are too many evaluations."""
-        size = self.popsize
+        size = LEAST_POPSIZE if self.popsize == "auto" else self.popsize
         if size is None or max_evaluations >= three_generations(size):
             return None
         return (
@@ -260,15 +264,10 @@ class EDAConfiguration(Configuration):
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
-    ) -> EDA:
+    ) -> EDA | Restarts:
         """Make the optimizer."""
-        return EDA(
-            n=n,
-            model=self.model,
-            popsize=self.popsize,
-            seed=seed,
-            limits=limits,
-            selection=self.selection,
-            replacement=self.replacement,
-            initial=initial,
-        )
+        build = partial(EDA, n=n, model=self.model, selection=self.selection, replacement=self.replacement)
+        if self.popsize == "auto":
+            slowness = self.model.slowness
+            return Restarts(n=n, build=build, seed=seed, limits=limits, initial=initial, slowness=slowness)
+        return build(popsize=self.popsize, seed=seed, limits=limits, initial=initial)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from daedal.settings.checks import check_fits, check_whole
+from daedal.settings.checks import check_fits, check_whole, machine_bytes
 
-_LEAST = 4
+LEAST_POPSIZE = 4
 """The smallest one that is ever chosen: two parents, two candidates."""
 
 _MANY = 10**9
@@ -33,7 +33,7 @@ def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: flo
         return size
     most = min(max_evaluations, _MANY)
     fitting = 4.8 * math.pow(most / math.sqrt(min(n, _MANY)), 0.6) / slowness
-    return min(size, max(_LEAST, round(min(fitting, most / 3))))
+    return min(size, max(LEAST_POPSIZE, round(min(fitting, most / 3))))
 
 
 def choose_popsize(popsize: int | None, n: int, max_evaluations: int | None = None, *, slowness: float = 1.0) -> int:
@@ -44,6 +44,11 @@ def choose_popsize(popsize: int | None, n: int, max_evaluations: int | None = No
     popsize = check_whole("popsize", popsize, least=2, hint=f"the default for n={n} is {default}")
     check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
     return popsize
+
+
+def fits_memory(popsize: int, n: int) -> bool:
+    """Whether a population fits into the memory of this machine."""
+    return popsize * n * _BYTES_AN_ENTRY <= machine_bytes()
 
 
 def three_generations(popsize: int) -> int:

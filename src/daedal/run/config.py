@@ -87,7 +87,7 @@ class RunConfig:
                 _restore(run, state)
             shown = None if display is None else display(config._title(objective), config._goal(objective))
             outcome = run.go(shown)
-        return config._result(objective, run.evaluator, outcome)
+        return config._result(objective, run, outcome)
 
     def _resolved(self) -> Algorithm:
         """Give the algorithm with everything chosen that the user left open."""
@@ -164,10 +164,14 @@ class RunConfig:
         size = "" if popsize is None else f", popsize {popsize}"
         return f"{self.algorithm.name} on {objective.name}{size}, seed {self.seed}"
 
-    def _result(self, objective: BoundObjective, evaluator: Evaluator, outcome: Outcome) -> Result:
+    def _result(self, objective: BoundObjective, run: Run, outcome: Outcome) -> Result:
         """Report in the objective's own signs and order."""
-        best, goal, settings = outcome.best, self._goal(objective), self.algorithm.settings()
-        popsize = settings.pop("popsize", None)
+        best, goal, settings, evaluator = outcome.best, self._goal(objective), self.algorithm.settings(), run.evaluator
+        popsize = settings.get("popsize")
+        if popsize == "auto":
+            popsize = getattr(run.optimizer, "popsize", None)  # the last one
+        else:
+            settings.pop("popsize", None)
         return Result(
             x=objective.to_objective(best.x),
             fitness=self.sign * best.fitness,
