@@ -89,6 +89,33 @@ def test_a_comparison_warns_once_for_each_algorithm(cli: Cli, workers: int) -> N
     assert len(read_report(done)["algorithms"]) == 2
 
 
+# Populations that are doubled
+
+
+def test_popsize_auto_from_the_command_line(cli: Cli) -> None:
+    """All of the budget is spent, the last size is reported, and what was asked for is in the settings."""
+    words = ("-a", "umda", "--max-evaluations", 1_500, "--target", 99)
+    report = read_report(cli("solve", "onemax:n=30", "--popsize", "auto", *words, "--seed", 1, "--json", "--history"))
+    result = daedal.maximize("onemax:n=30", popsize="auto", algorithm="umda", max_evaluations=1_500, target=99, seed=1)
+    assert (report["carried_out"], report["stop"]) == (1_500, "evaluations")
+    assert (report["popsize"], report["settings"]["popsize"]) == (result.popsize, "auto")
+    assert {record["popsize"] for record in report["history"]} == {16, 32, 64, 128}
+    assert report["x"] == "".join(map(str, result.x))
+    compared = read_report(cli("compare", "onemax:n=30", "-a", "pbil", "--popsize=auto", *words, "--runs", 1, "--json"))
+    assert compared["algorithms"][0]["settings"]["popsize"] == "auto"
+    refused = cli("solve", "onemax:n=30", "--popsize", "many")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "a whole number or auto or none, got popsize=many" in refused.stderr
+
+
+@pytest.mark.parametrize("algorithm", EDAS)
+def test_every_eda_spends_its_budget_with_popsize_auto(algorithm: str) -> None:
+    result = daedal.maximize(weighted, 20, algorithm=algorithm, popsize="auto", seed=1, max_evaluations=1_000)
+    again = daedal.maximize(weighted, 20, algorithm=algorithm, popsize="auto", seed=1, max_evaluations=1_000)
+    assert (result.stop, result.evaluated) == (StopReason.EVALUATIONS, 1_000)
+    assert (again.x.tolist(), again.evaluations) == (result.x.tolist(), result.evaluations)
+
+
 # Kernels
 
 

@@ -101,7 +101,7 @@ class Restarts(BaseOptimizer):
         self._population.settle(len(rows), calls=cost)
         record = self._population.tell(fitness)
         self._idle = 0 if cost else self._idle + (record is not None)
-        info = None if record is None else {**record.info, "popsize": self.popsize}
+        info = None if record is None else {"popsize": self.popsize, **record.info}
         if self._population.stop is not None or self._idle >= _IDLE_GENERATIONS:
             self._restart()
         return info
