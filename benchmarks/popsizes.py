@@ -1,4 +1,4 @@
-"""Which population size is best for a budget: mean best values over a grid of sizes.
+"""Which population size is best for a budget: mean best values over a grid of sizes, beside the chosen one and "auto".
 
     python benchmarks/popsizes.py --budgets 300 3000 --algorithms umda hboa --n 60 --runs 5
 
@@ -60,7 +60,7 @@ def main() -> None:
     warnings.simplefilter("ignore", daedal.BudgetWarning)
     for budget in words.budgets:
         sizes = words.sizes or sorted({max(4, round(share * budget)) for share in SHARES})
-        print(f"\nbudget {budget}\n{'':20}" + "".join(f"{size:>10}" for size in [*map(str, sizes), "chosen"]))
+        print(f"\nbudget {budget}\n{'':20}" + "".join(f"{size:>10}" for size in [*map(str, sizes), "chosen", "auto"]))
         for algorithm in words.algorithms:
             for name, (objective, n) in problems(words.n).items():
                 row = [
@@ -70,7 +70,7 @@ def main() -> None:
                         ).fitness
                         for run in range(words.runs)
                     )
-                    for size in [*sizes, None]
+                    for size in [*sizes, None, "auto"]
                 ]
                 print(f"{algorithm + ' ' + name:20}" + "".join(f"{value:10.2f}" for value in row), flush=True)
 

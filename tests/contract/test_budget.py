@@ -87,6 +87,12 @@ def test_values_to_begin_with_are_free() -> None:
     assert (result.evaluated, result.cached >= len(rows), result.generations >= 1) == (24, True, True)
 
 
+@pytest.mark.parametrize("popsize", [24, "auto"])
+def test_a_budget_is_cut_alike_for_any_number_of_workers(popsize: object) -> None:
+    how: dict[str, Any] = {"algorithm": "tree", "popsize": popsize, "max_evaluations": 77, "seed": 1}
+    assert told(daedal.maximize("trap:k=4,n=8", workers=2, **how)) == told(daedal.maximize("trap:k=4,n=8", **how))
+
+
 def test_without_memory_every_row_is_a_call() -> None:
     called = Called()
     result = run(called, "umda", max_evaluations=100, deduplicate=False)
