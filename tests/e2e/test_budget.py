@@ -132,5 +132,8 @@ class Counting(UMDA):
 @pytest.mark.parametrize(("most", "prepared"), [(1, 0), (49, 0), (50, 0), (51, 1), (None, 1)])
 def test_no_kernel_is_compiled_that_is_not_used(most: int | None, prepared: int) -> None:
     Counting.prepared = 0
-    daedal.maximize("onemax:n=20", algorithm=Counting(), popsize=50, seed=1, max_evaluations=most)
+    run: dict[str, Any] = {"algorithm": Counting(), "popsize": 50, "seed": 1, "max_evaluations": most}
+    daedal.maximize("onemax:n=20", max_generations=0, **run)
+    assert Counting.prepared == 0
+    daedal.maximize("onemax:n=20", **run)
     assert Counting.prepared == prepared

@@ -99,8 +99,8 @@ class EDA(BaseOptimizer):
         self._fitted_before: Fitted | None = None  # of the generation told last, while the next is asked for
 
     def prepare(self) -> None:
-        """Compile or load the model's kernels, unless the evaluations end with the first population."""
-        if self.generation or self.rows_left(self.popsize + 1) > self.popsize:
+        """Compile or load the model's kernels, unless the run ends with the first population."""
+        if self.limits.max_generations != 0 and (self.generation or self.rows_left(self.popsize + 1) > self.popsize):
             self.model.prepare()
 
     def propose(self) -> Bits:
