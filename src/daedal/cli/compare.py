@@ -15,7 +15,7 @@ from rich.table import Table
 import daedal
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.options import settings_of
-from daedal.cli.output import finite
+from daedal.cli.output import finite, say
 from daedal.limits import Limits
 from daedal.objectives.spec import read_objective
 from daedal.optimizers.configuration import Algorithm
@@ -68,6 +68,9 @@ def compare(
         for run in range(runs)  # run by run, so that an interrupted comparison is fair to all
         for one in chosen.values()
     ]
+    for config in configs[: len(chosen)]:
+        if (warning := config.budget_warning()) is not None:
+            say(f"warning: {config.algorithm.name}: {warning}")
     results, interrupted = _run(configs, workers)
     found = {
         name: [results[index] for index in range(first, len(configs), len(chosen)) if index in results]
@@ -82,7 +85,7 @@ def compare(
         sys.exit(INTERRUPTED)
 
 
-def _algorithms(texts: list[str], settings: list[str] | None, popsize: int | None) -> dict[str, Algorithm]:
+def _algorithms(texts: list[str], settings: list[str] | None, popsize: str | None) -> dict[str, Algorithm]:
     """Find the algorithms, each once, by what the table calls them; --popsize is for those that have one."""
     found = [(text, find_algorithm(text)) for text in dict.fromkeys(texts)]
     names = [one.name for _, one in found]
