@@ -17,7 +17,7 @@ import daedal
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.compare_budgets import Place, report_budgets
 from daedal.cli.options import settings_of
-from daedal.cli.output import finite
+from daedal.cli.output import finite, say
 from daedal.cli.study_output import Holm, StarTest, TestName, test_named
 from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective
@@ -90,6 +90,10 @@ def compare(
     ]
     # run by run, so that an interrupted comparison is fair to all
     configs = [replace(one, seed=check_seed(seed + run)) for run in range(runs) for _, one in cells]
+    for place, one in cells:
+        if (warning := one.budget_warning()) is not None:
+            at = "" if place.budget is None else f" on {place.problem} with {place.budget:,} calls"
+            say(f"warning: {place.algorithm}{at}: {warning}")
     results, interrupted = _run(configs, workers)
     found = {
         place: [results[index] for index in range(first, len(configs), len(cells)) if index in results]
@@ -124,7 +128,7 @@ def _with_budget(config: RunConfig, objective: AnyObjective, algorithm: Algorith
     return replace(config, objective=objective, algorithm=algorithm, limits=limits)
 
 
-def _algorithms(texts: list[str], settings: list[str] | None, popsize: int | None) -> dict[str, Algorithm]:
+def _algorithms(texts: list[str], settings: list[str] | None, popsize: str | None) -> dict[str, Algorithm]:
     """Find the algorithms, each once, by what the table calls them; --popsize is for those that have one."""
     found = [(text, find_algorithm(text)) for text in dict.fromkeys(texts)]
     names = [one.name for _, one in found]

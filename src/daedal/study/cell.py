@@ -20,6 +20,9 @@ from daedal.settings.parameters import Setting
 LIMITS = ("max_evaluations", "max_generations", "patience")
 """What may end a run of a study, beside the target; not the clock, which would make results depend on the machine."""
 
+AUTO = "auto"
+"""The population size of algorithms that find it themselves."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StudyProblem:
@@ -72,7 +75,7 @@ class StudyProblem:
 class StudyAlgorithm:
     """An algorithm of a study: what tables call it, what it is, the population sizes to try.
 
-    An algorithm without a population has the one "size" None.
+    An algorithm without a population, or with one that is doubled again and again, has the one "size" None.
     """
 
     name: str
@@ -82,7 +85,8 @@ class StudyAlgorithm:
     @property
     def settings(self) -> dict[str, Setting]:
         """The algorithm's settings, but for the population size, which is the cell's."""
-        return {name: value for name, value in self.algorithm.settings().items() if name != "popsize"}
+        settings = self.algorithm.settings()
+        return {name: value for name, value in settings.items() if name != "popsize" or value == AUTO}
 
     @property
     def content(self) -> dict[str, object]:

@@ -17,7 +17,7 @@ from daedal.rng import check_seed
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import unknown
 from daedal.settings.plugins import is_file_spec
-from daedal.study.cell import LIMITS, StudyAlgorithm, StudyProblem
+from daedal.study.cell import AUTO, LIMITS, StudyAlgorithm, StudyProblem
 from daedal.study.stored_algorithm import stored_algorithm
 
 _LARGEST_POPSIZE = 10**12
@@ -81,7 +81,9 @@ def read_algorithm(
 ) -> StudyAlgorithm:
     """Read an algorithm: a text or a table; of one that comes from a store no file is loaded."""
     table = _table("an algorithm", {"algorithm": given} if isinstance(given, str) else given)
-    check_keys("an algorithm", table, ("name", "algorithm", "settings", "popsizes", *(("kind", "limits") * stored)))
+    check_keys(
+        "an algorithm", table, ("name", "algorithm", "settings", "popsize", "popsizes", *(("kind", "limits") * stored))
+    )
     spec = _text("algorithm", table.get("algorithm"), 'the name of an algorithm, such as "dae", or "file.py:NAME"')
     settings = _table("settings", table.get("settings", {}))
     sizes: tuple[int | None, ...]
@@ -90,8 +92,7 @@ def read_algorithm(
         algorithm = stored_algorithm(spec, settings, kind, read_limits(table.get("limits", {})))
         sizes = (None,) if table.get("popsizes") == [None] else read_popsizes(table.get("popsizes", popsizes))
     else:
-        if "popsize" in settings:
-            raise ValueError("a study tries several population sizes: give popsizes = [...] instead of the setting")
+        settings = _with_popsize(settings, table)
         algorithm = find_algorithm(located(spec, folder) if is_file_spec(spec) else spec).with_settings(settings)
         _check_repeatable(algorithm)
         sizes = _sizes(algorithm, table, popsizes, budgeted=budgeted)
@@ -99,10 +100,20 @@ def read_algorithm(
     return StudyAlgorithm(name=name, algorithm=algorithm, popsizes=sizes)
 
 
+def _with_popsize(settings: Mapping[str, Any], table: Mapping[str, object]) -> dict[str, Any]:
+    """Take the one population size that is no number, wherever it is written."""
+    given = {"popsize": table["popsize"]} if "popsize" in table else {}
+    if {**settings, **given}.get("popsize", AUTO) != AUTO:
+        raise ValueError(
+            'a study tries several population sizes: give popsizes = [...], or popsize = "auto", instead of the setting'
+        )
+    return {**settings, **given}
+
+
 def _sizes(
     algorithm: Algorithm, table: Mapping[str, Any], popsizes: object, *, budgeted: bool
 ) -> tuple[int | None, ...]:
-    if "popsize" in algorithm.parameters():
+    if "popsize" in algorithm.parameters() and algorithm.settings().get("popsize") != AUTO:
         if budgeted and popsizes is None and "popsizes" not in table:
             return (None,)  # it chooses one that fits the budget
         sizes = read_popsizes(table.get("popsizes", popsizes), only_one=budgeted)
@@ -110,6 +121,8 @@ def _sizes(
             algorithm.with_settings({"popsize": size})  # refuses here what it would in the middle of a study
         return sizes
     if "popsizes" in table:
+        if "popsize" in algorithm.parameters():
+            raise ValueError(f'expected popsize = "auto" or popsizes, got both, popsizes={table["popsizes"]}')
         raise ValueError(f"{algorithm.name} has no setting popsize, got popsizes={table['popsizes']}; leave them out")
     return (None,)
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 
 DONE, FAILED, KILLED = "done", "failed", "killed"
 

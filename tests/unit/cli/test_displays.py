@@ -14,7 +14,7 @@ from rich.console import Console
 
 from daedal.cli.live_table import LiveTable
 from daedal.cli.study_display import StudyDisplay
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.study.run import Run
 from daedal.study.runner import Order, Progress
 from daedal.study.spec import Study

@@ -126,6 +126,19 @@ def test_what_a_study_does_not_say_is_as_in_the_paper(tmp_path: Path) -> None:
     assert short.algorithms[0].popsizes == POPSIZES == (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000)
 
 
+def test_an_algorithm_that_finds_its_size_itself_has_one_cell_of_its_own() -> None:
+    for table in ({"popsize": "auto"}, {"settings": {"popsize": "auto"}}):
+        auto = {"name": "auto", "algorithm": "umda", **table}
+        grid = study(algorithms=["umda", auto], limits={"max_evaluations": 200})
+        assert [(one.algorithm.name, one.popsize) for one in grid.cells()] == [("umda", 20), ("auto", None)]
+        assert len(set(keys(grid))) == 2
+        result = grid.cells()[1].config(1).run()
+        assert (result.settings["popsize"], result.stop is not None) == ("auto", True)
+        back = Study.from_dict(json.loads(json.dumps(grid.as_dict())), stored=True)
+        assert keys(back) == keys(grid)
+        refused("got both", algorithms=[auto | {"popsizes": [20]}])
+
+
 def test_cells_are_every_problem_with_every_algorithm_and_each_of_its_sizes_once_from_small_to_large() -> None:
     problems, sized = ["onemax:n=8", "trap:k=4,n=8"], {"algorithm": "pbil", "popsizes": [40, 30, 40]}
     grid = study(problems=problems, algorithms=["umda", sized])
@@ -243,7 +256,8 @@ def test_values_that_make_no_study(key: str, values: list[object], says: str) ->
         ("settings", "learning_rate", [7, -0.1], "learning_rate between 0 and 1"),
         ("settings", "best", [1.5, False], "best of pbil to be a whole number"),
         ("settings", "selection", ["roulette"], "tournament or truncation"),
-        ("settings", "popsize", [50], "popsizes"),
+        ("settings", "popsize", [50, "many"], "popsizes"),
+        ("algorithm", "popsize", [50, "many", None], "popsizes"),
     ],
 )
 def test_parts_that_make_no_sense(owner: str, key: str, values: list[object], says: str) -> None:

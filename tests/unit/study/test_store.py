@@ -21,7 +21,7 @@ from study_helpers import CLOCK, OLD_STUDY, Inline, old_store
 
 import daedal
 from daedal.limits import StopReason
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.result import Result
 from daedal.study.analysis import analyse
 from daedal.study.environment import environment

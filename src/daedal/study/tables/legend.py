@@ -27,7 +27,9 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
     at = ", at the smallest population size that solves this share of them" if any(one.popsize for one in found) else ""
     sentences = {
         f"Mean ± standard deviation of {counted(runs, 'run')}, each up to its best solution{at}.": runs > 0,
-        "No popsize: the algorithm has no population.": any(effort.popsize is None for effort in found),
+        "No popsize: the algorithm has no population, or sizes of its own.": any(
+            effort.popsize is None for effort in found
+        ),
         **_star_sentences(rows, lines, test, correct),
         "CPU seconds from different kinds of processors are not compared.": any(map(_of_two_machines, found)),
         f"{NONE} the level is not reached with any of the sizes that were tried.": any(
