@@ -101,21 +101,20 @@ def _pass(
 
 @njit(**OPTIONS)
 def descend(
-    columns: _Integers, bounds: _Integers, entries: _Entries, limits: _Floats, rounds: int, passes: int,
+    columns: _Integers, bounds: _Integers, entries: _Entries, limits: _Floats, passes: int,
     tolerance: float, everything: bool, residual: _Floats, w: _Floats,
 ) -> None:  # fmt: skip
     """Minimise |y - A w|^2 / 2 + sum of limits |w| over the given columns by coordinate descent.
 
-    Of the training equations, or of everything; keeps the residual of those. Up to `rounds` passes over all
-    columns, and after each up to `passes` over those with a coefficient, until none changes by more than `tolerance`.
+    Of the training equations, or of everything; keeps the residual of those. One pass over all
+    columns, and then up to `passes` over those with a coefficient, until none changes by more than `tolerance`.
     """
-    for _ in range(rounds):
-        if _pass(columns, bounds, entries, limits, everything, residual, w) < tolerance:
+    if _pass(columns, bounds, entries, limits, everything, residual, w) < tolerance:
+        return
+    nonzero = columns[w[columns] != 0.0]
+    for _ in range(passes):
+        if _pass(nonzero, bounds, entries, limits, everything, residual, w) < tolerance:
             return
-        nonzero = columns[w[columns] != 0.0]
-        for _ in range(passes):
-            if _pass(nonzero, bounds, entries, limits, everything, residual, w) < tolerance:
-                break
 
 
 @njit(**OPTIONS)

@@ -2,8 +2,8 @@
 
 An equation is a row x with a set d of flipped variables. A set C stands in it where |C and d| is odd, with the sign
 chi_C(x) = (-1)^(ones of x in C). The column of a set lists its equations in four parts, each ascending: those for
-training with sign +1 and with sign -1, and those held out with +1 and with -1. `bounds`, shape (sets, 5), says where the
-parts begin and where the last one ends, so that no sign has to be looked up.
+training with sign +1 and with sign -1, and those held out with +1 and with -1. `bounds`, shape (sets, 5), says where
+the parts begin and where the last one ends, so that no sign has to be looked up.
 """
 
 from __future__ import annotations
@@ -93,6 +93,19 @@ def fill_entries(
                 sign ^= bits[sets[c, a], word]
             plus = _list_bits(parity & ~sign, 64 * word, entries, plus)
             minus = _list_bits(parity & sign, 64 * word, entries, minus)
+
+
+@njit(**OPTIONS)
+def copy_columns(bounds: _Integers, entries: _Entries, new_bounds: _Integers, new_entries: _Entries) -> None:
+    """Copy columns, whose bounds are given, one after the other to new entries, and set their new bounds."""
+    end = 0
+    for c in range(bounds.shape[0]):
+        start = bounds[c, 0]
+        for part in range(5):
+            new_bounds[c, part] = bounds[c, part] - start + end
+        for k in range(start, bounds[c, 4]):
+            new_entries[end + k - start] = entries[k]
+        end = new_bounds[c, 4]
 
 
 @njit(**OPTIONS)

@@ -131,7 +131,7 @@ class Walsh:
         if previous is not None and previous.n == x.shape[1] and len(previous.terms) and previous.price > 0:
             kept = previous.terms.orders <= self.max_order
             w = previous.coefficients[kept] * (-2.0 / scale)
-            before = Solution(previous.terms[kept], w, 1 - previous.r2, previous.price, 1.0)
+            before = Solution(equations.columns(previous.terms[kept]), w, 1 - previous.r2, previous.price, 1.0)
         solution = solve(equations, self.max_order, self.candidates, self.screened, before)
         r2 = max(0.0, 1.0 - solution.error / equations.base)
         if not len(solution.sets) or r2 <= 0:

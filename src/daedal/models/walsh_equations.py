@@ -69,6 +69,20 @@ class Columns:
     bounds: _Integers
     entries: NDArray[np.uint32]
 
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def __getitem__(self, which: _Integers) -> Columns:
+        bounds = self.bounds[which]
+        new_bounds = np.empty_like(bounds)
+        entries = np.empty(int((bounds[:, 4] - bounds[:, 0]).sum()), dtype=np.uint32)
+        kernels.walsh.copy_columns(bounds, self.entries, new_bounds, entries)
+        return Columns(self.sets[which], new_bounds, entries)
+
+    def __add__(self, other: Columns) -> Columns:
+        bounds = np.concatenate([self.bounds, other.bounds + len(self.entries)])
+        return Columns(self.sets + other.sets, bounds, np.concatenate([self.entries, other.entries]))
+
     @cached_property
     def prices(self) -> _Singles:
         """1 / sqrt of the number of training equations in which each set stands; 0 where they are too few."""
@@ -163,7 +177,7 @@ class Equations:
 
     def strengths(self, columns: Columns, residual: Fitness) -> _Singles:
         """Say how well columns go with a residual: |sum of sign times residual| / sqrt(entries)."""
-        out = np.empty(len(columns.sets), dtype=np.float32)
+        out = np.empty(len(columns), dtype=np.float32)
         kernels.walsh.correlate(columns.bounds, columns.entries, residual, out)
         return np.abs(out) * columns.prices
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.models.walsh_candidates import Candidates
 from daedal.models.walsh_equations import NOTHING, Equations, Sets
 from daedal.models.walsh_growth import grow, supersets
 from daedal.models.walsh_lasso import ActiveSet, Solution
-from daedal.models.walsh_path import EXACT, Candidates, follow_path, least_squares
+from daedal.models.walsh_path import EXACT, ITERATIONS, RELAXED_TOLERANCE, follow_path, least_squares
 from daedal.types import Bits, Fitness
 
 GAIN = 0.98
@@ -28,8 +29,11 @@ LARGEST_POOL = 1024
 ROUNDS = 4
 """How often sets are screened whatever their subsets, at most."""
 
-BLOCK = 1000
-"""Columns that are in memory at a time when sets are screened."""
+BLOCK = 500
+"""Columns, or variables, that are in memory at a time when sets, or variables, are screened."""
+
+LAST_PASSES = 10
+"""Passes over all equations, those held out included, that end a fit."""
 
 TINY = 1e-9
 """Share of the largest coefficient below which an exact fit has none."""
@@ -40,11 +44,13 @@ def choose_pool(x: Bits, d: Bits | None, y: Fitness, max_order: int) -> NDArray[
     n = x.shape[1]
     if n <= LARGEST_POOL or max_order == 1:
         return np.arange(n if max_order > 1 else 0)
-    signs = y[:, None] * (1.0 - 2.0 * x)
-    stands = np.ones_like(x) if d is None else d
-    count = stands.sum(axis=0)
-    mean = (signs * stands).sum(axis=0) / np.maximum(count, 1)
-    varies = (np.square(signs - mean) * stands).sum(axis=0)
+    varies = np.empty(n)
+    for first in range(0, n, BLOCK):
+        part = slice(first, first + BLOCK)
+        effects = y[:, None] * (1.0 - 2.0 * x[:, part])
+        stands = np.ones((len(y), 1)) if d is None else d[:, part]
+        mean = (effects * stands).sum(axis=0) / np.maximum(stands.sum(axis=0), 1)
+        varies[part] = (np.square(effects - mean) * stands).sum(axis=0)
     return np.sort(np.argsort(-varies, kind="stable")[:LARGEST_POOL])
 
 
@@ -96,7 +102,7 @@ def _try(equations: Equations, best: Solution, new: Sets) -> Solution:
 def _screen(equations: Equations, best: Solution, max_order: int, most: int, screened: int) -> Sets:
     """List the sets above pairs that go best with what is left unexplained, whatever is known of their subsets."""
     active = ActiveSet(equations)
-    active.add(best.sets)
+    active.add(best.columns)
     active.put(best.w)
     found, strengths = NOTHING, np.empty(0)
     known = set(best.sets.tuples())
@@ -115,13 +121,13 @@ def _screen(equations: Equations, best: Solution, max_order: int, most: int, scr
 def finish(equations: Equations, best: Solution) -> Solution:
     """Fit the coefficients once more, to all equations, those held out included."""
     active = ActiveSet(equations)
-    active.add(best.sets)
+    active.add(best.columns)
     active.put(best.w)
-    columns = np.arange(len(active))
+    everything = np.arange(len(active))
     if best.relaxed > 0:
         price = best.price * best.relaxed * (len(equations.y) / equations.used) ** 0.5
-        active.descend(price, columns, rounds=1, passes=20, tolerance=1e-3, everything=True)
-        return replace(best, w=active.w)
-    active.least_squares(columns, everything=True)
+        active.descend(price, everything, passes=LAST_PASSES, tolerance=RELAXED_TOLERANCE, everything=True)
+        return replace(best, w=active.w).without_zeros()
+    active.least_squares(everything, iterations=2 * ITERATIONS, everything=True)
     kept = np.flatnonzero(np.abs(active.w) > TINY * np.abs(active.w).max(initial=0.0))
-    return replace(best, sets=best.sets[kept], w=active.w[kept])
+    return replace(best, w=active.w).of(kept)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.walsh_equations import Equations, Sets
+from daedal.models.walsh_equations import NOTHING, Columns, Equations, Sets
 
 _Integers = NDArray[np.int64]
 _Floats = NDArray[np.float64]
@@ -16,66 +16,75 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Solution:
-    """Sets with their coefficients, the squared error of the equations held out, and the price of coefficients."""
+    """Sets with their coefficients, and how they came about."""
 
-    sets: Sets
+    columns: Columns
     w: _Floats
-    error: float
-    price: float
-    relaxed: float
+    error: float  # squared, of the equations held out
+    price: float  # of a coefficient, when the sets were chosen
+    relaxed: float  # share of that price when the coefficients were fitted
+
+    @property
+    def sets(self) -> Sets:
+        """The sets."""
+        return self.columns.sets
+
+    def without_zeros(self) -> Solution:
+        """Give the sets that have a coefficient."""
+        return self.of(np.flatnonzero(self.w))
+
+    def of(self, which: _Integers) -> Solution:
+        """Give some of the sets."""
+        return replace(self, columns=self.columns[which], w=self.w[which])
 
 
 class ActiveSet:
-    """Sets with their columns and coefficients, all zero at first, and the residual y - A w of all equations."""
+    """Columns with their coefficients, all zero at first, and the residual y - A w of all equations."""
 
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
-        self.sets = Sets.of(np.empty((0, 1), dtype=np.int64))
-        self.bounds = np.empty((0, 5), dtype=np.int64)
-        self.entries = np.empty(0, dtype=np.uint32)
+        self.columns = equations.columns(NOTHING)
         self.w = np.empty(0)
         self.residual = equations.y.copy()
 
     def __len__(self) -> int:
         return len(self.w)
 
-    def add(self, sets: Sets) -> None:
-        """Add sets with coefficient 0."""
-        new = self.equations.columns(sets)
-        self.sets = self.sets + sets
-        self.bounds = np.concatenate([self.bounds, new.bounds + len(self.entries)])
-        self.entries = np.concatenate([self.entries, new.entries])
-        self.w = np.concatenate([self.w, np.zeros(len(sets))])
+    def add(self, columns: Columns) -> None:
+        """Add columns with coefficient 0."""
+        self.columns = self.columns + columns
+        self.w = np.concatenate([self.w, np.zeros(len(columns))])
 
     @property
     def support(self) -> _Integers:
-        """Which sets have a coefficient."""
+        """Which columns have a coefficient."""
         return np.flatnonzero(self.w)
+
+    def put(self, w: _Floats) -> None:
+        """Set the coefficients of the first columns, and the others to zero."""
+        self.w = np.concatenate([w, np.zeros(len(self) - len(w))])
+        self.residual = self.equations.y.copy()
+        kernels.lasso.take_columns(self.support, self.columns.bounds, self.columns.entries, self.w, self.residual)
 
     def error(self) -> float:
         """Give the squared error of the equations held out."""
-        y, train = self.equations.y, self.equations.train
-        error: float = kernels.lasso.held_out_error(self.bounds, self.entries, self.w, y, train, self.residual)
+        y, train, columns = self.equations.y, self.equations.train, self.columns
+        error: float = kernels.lasso.held_out_error(columns.bounds, columns.entries, self.w, y, train, self.residual)
         return error
 
-    def put(self, w: _Floats) -> None:
-        """Set the coefficients of the first sets, and the others to zero."""
-        self.w = np.concatenate([w, np.zeros(len(self) - len(w))])
-        self.residual = self.equations.y.copy()
-        kernels.lasso.take_columns(self.support, self.bounds, self.entries, self.w, self.residual)
-
     def descend(
-        self, price: float, columns: _Integers, *, rounds: int, passes: int, tolerance: float, everything: bool = False
+        self, price: float, chosen: _Integers, *, passes: int, tolerance: float, everything: bool = False
     ) -> None:
         """Minimise the lasso's error over some of the columns at a price of coefficients."""
-        limits = price * np.sqrt(self.bounds[:, 4 if everything else 2] - self.bounds[:, 0])
-        limits[self.sets.orders == 0] = 0.0
+        bounds = self.columns.bounds
+        limits = price * np.sqrt(bounds[:, 4 if everything else 2] - bounds[:, 0])
+        limits[self.columns.sets.orders == 0] = 0.0
         kernels.lasso.descend(
-            columns, self.bounds, self.entries, limits, rounds, passes, tolerance, everything, self.residual, self.w
+            chosen, bounds, self.columns.entries, limits, passes, tolerance, everything, self.residual, self.w
         )
 
-    def least_squares(self, columns: _Integers, *, everything: bool = False, iterations: int = 100) -> None:
+    def least_squares(self, chosen: _Integers, *, iterations: int, everything: bool = False) -> None:
         """Minimise the error over some of the columns, of the training equations or of everything."""
         kernels.lasso.least_squares(
-            columns, self.bounds, self.entries, iterations, 1e-10, everything, self.residual, self.w
+            chosen, self.columns.bounds, self.columns.entries, iterations, 1e-10, everything, self.residual, self.w
         )

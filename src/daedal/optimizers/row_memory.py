@@ -88,8 +88,10 @@ class RowMemory:
         return np.array([kernels.jobs.place_of(self.table, row, -1) for row in rows], dtype=np.int64)
 
     def add_rows(self, rows: Bits) -> Integers:
-        """Give the places of rows, shape (rows, n); new ones wait for their values from now on."""
-        return self.add(pack(rows))
+        """Give the places of rows, shape (rows, n); new ones wait for their values, as changes of the nearest known row."""
+        keys = pack(rows)
+        self.reserve(len(keys))
+        return np.array([kernels.jobs.place_near(self.table, row) for row in keys], dtype=np.int64)
 
     def reserve(self, rows: int) -> None:
         """Make room for so many new rows."""

@@ -96,7 +96,7 @@ class Surrogate:
 
     def _gather(self, memory: RowMemory, rng: np.random.Generator) -> tuple[Bits, Bits, NDArray[np.float64]]:
         """Give equations: rows, the variables flipped, shape (equations, n), and the differences."""
-        table, most = memory.table, max(2, self.n // 8)
+        table, most = memory.table, max(2, self.n // 4)
         places = np.flatnonzero(table.parents[: memory.known] >= 0)
         if len(places) > 2 * self.model.max_rows:  # some will be dropped because too much is flipped
             places = np.sort(rng.permutation(places)[: 2 * self.model.max_rows])
