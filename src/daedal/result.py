@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from daedal.evaluation.failures import Failure
 from daedal.limits import StopReason
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.settings.parameters import Setting
 from daedal.types import Bits, to_text
 
@@ -26,9 +26,10 @@ class Result:
     stop
         Why the run ended; `stop.message` says it in a sentence.
     evaluations, evaluations_to_best
-        Rows evaluated in all, and up to the generation that found x; duplicates count.
+        Rows evaluated in all, and up to the generation that found x; duplicates and others that are known count.
     evaluated, cached, failed
-        What became of these rows: the objective gave a value; the value was known from before; it failed.
+        What became of these rows: the objective gave a value; the value was known from before; it failed. The first
+        and the last are calls of the objective, which `max_evaluations` limits; what was known is free.
     failures
         The first rows that failed, and why.
     batches

@@ -23,7 +23,7 @@ from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits, StopReason
 from daedal.objectives.spec import by_value, read_objective, spec_parts
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.optimizers.registry import find_algorithm
 from daedal.result import Result
 from daedal.rng import check_seed

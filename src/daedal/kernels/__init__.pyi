@@ -1,3 +1,4 @@
+from daedal.kernels import annealing as annealing
 from daedal.kernels import bayesnet as bayesnet
 from daedal.kernels import climbing as climbing
 from daedal.kernels import compilation as compilation
@@ -9,6 +10,7 @@ from daedal.kernels import flipping as flipping
 from daedal.kernels import gains as gains
 from daedal.kernels import jobs as jobs
 from daedal.kernels import landscapes as landscapes
+from daedal.kernels import lasso as lasso
 from daedal.kernels import linkage as linkage
 from daedal.kernels import logistic as logistic
 from daedal.kernels import mixing as mixing
@@ -21,3 +23,4 @@ from daedal.kernels import search as search
 from daedal.kernels import threads as threads
 from daedal.kernels import tiles as tiles
 from daedal.kernels import tree as tree
+from daedal.kernels import walsh as walsh

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from daedal.kernels.compilation import EXACT
+from daedal.kernels.linkage import WORD, count_ones
 from daedal.kernels.rowtable import add_rows, hash_rows
 from daedal.types import Bits
 
@@ -23,8 +24,6 @@ Floats = NDArray[np.float64]
 
 FREE, CLIMB, MIX = 0, 1, 2
 """Kinds of jobs."""
-
-_WORD = 64  # bits
 
 
 
@@ -72,6 +71,19 @@ def place_of(memory: Memory, row: Words, parent: int) -> int:
 
 
 @njit(**EXACT)
+def place_near(memory: Memory, row: Words) -> int:
+    """Give the place of a packed row; where it is new, its parent is the nearest row whose value is known."""
+    nearest, least = -1, WORD * row.size + 1
+    for place in range(memory.counts[1]):
+        distance = 0
+        for w in range(row.size):
+            distance += count_ones(memory.keys[place, w] ^ row[w])
+        if distance < least:
+            nearest, least = place, distance
+    return place_of(memory, row, nearest)
+
+
+@njit(**EXACT)
 def is_answered(memory: Memory, jobs: Jobs, slot: int) -> bool:
     """Whether the values of all rows that a job waits for are known."""
     for k in range(jobs.waiting[slot]):
@@ -92,4 +104,4 @@ def unpack_rows(keys: Words, out: Bits) -> None:
     rows, n = out.shape
     for r in range(rows):
         for i in range(n):
-            out[r, i] = (keys[r, i // _WORD] >> np.uint64(i % _WORD)) & np.uint64(1)
+            out[r, i] = (keys[r, i // WORD] >> np.uint64(i % WORD)) & np.uint64(1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal import kernels
 from daedal.optimizers.row_memory import RowMemory, pack, words_of
-from daedal.types import Bits, Fitness, State, StateError
+from daedal.types import Bits, Json, State, StateError
 
 GROWTH = 1.4
 """By how much a population grows that no longer gets better."""
@@ -174,6 +174,88 @@ class Population:
         while self.memory.count == count:
             self.memory.add(row)
             row = (row + np.uint64(1)) % np.uint64(total) if self.n <= _MOST_LISTED else self._random_rows(1)
+
+    def state(self) -> State:
+        """Give what is needed to go on from here."""
+        arrays = {name: getattr(self, f"_{name}") for name in (*_PLACES, *_WORDS, "draws", "pace", "progress")}
+        arrays |= {f"jobs/{name}": array.copy() for name, array in self._jobs._asdict().items()}
+        fields: dict[str, Json] = {"members": self.members, "generation": self._generation}
+        fields["exhausted"] = self.exhausted
+        own = State(arrays={name: array.copy() for name, array in arrays.items()}, fields=fields)
+        return State.join({"own": own, "memory": self.memory.state()})
+
+    def restore(self, state: State) -> None:
+        """Go on where another one, made alike, stood; kernels trust what they are given, so all of it is checked."""
+        self.memory.restore(state.part("memory"))
+        own, count = state.part("own"), self.memory.count
+        self.members, self._generation = own.whole("members"), own.whole("generation")
+        self.exhausted = own.truth("exhausted")
+        for name in _PLACES:
+            setattr(self, f"_{name}", own.wholes(name, shape=(-1,), least=-1, most=count - 1))
+        for name in _WORDS:
+            setattr(self, f"_{name}", _words(own, name, words_of(self.n)))
+        self._draws = _words(own, "draws", None)
+        self._pace = own.wholes("pace", shape=(2,), least=0, most=max(self.n, 2))
+        listed = len(self._starts if self._generation == 0 else self._queue)
+        self._progress = own.wholes("progress", shape=(2,), least=0, most=listed)
+        self._restore_jobs(own, count, listed)
+        self._check(listed)
+
+    def _restore_jobs(self, own: State, count: int, listed: int) -> None:
+        most = {
+            "kind": kernels.jobs.MIX,
+            "stage": kernels.climbing.MERGE,
+            "member": max(listed, len(self._current)) - 1,
+            "done": max(self.n, len(self._groups)),
+            "chunk": self.n,
+            "improvers": self.n,
+            "order": self.n - 1,
+            "waiting": self._jobs.asked.shape[1],
+        }
+        for name, array in self._jobs._asdict().items():
+            if array.dtype == np.float64:
+                found = own.array(f"jobs/{name}")
+                if found.shape != array.shape or found.dtype != array.dtype or np.isnan(found).any():
+                    raise StateError(f"expected {name} of shape {array.shape} in the jobs of mix, got something else")
+                array[:] = found
+            else:
+                most_here = most.get(name, count - 1)
+                array[:] = own.wholes(f"jobs/{name}", shape=array.shape, least=0, most=max(0, most_here))
+
+    def _check(self, listed: int) -> None:
+        """Refuse what no run can have: kernels would read beyond the end of an array."""
+        busy = self._jobs.kind != kernels.jobs.FREE
+        kind = kernels.jobs.CLIMB if self._generation == 0 else kernels.jobs.MIX
+        begun, ended = self._progress
+        here = len(self._ends if self._generation == 0 else self._current)
+        climbed = np.concatenate([self._climbed, self._current, self._queue])
+        fits = (
+            self._pace[0] >= 1
+            and self.members >= 2
+            and begun - ended == np.count_nonzero(busy)
+            and (self._jobs.kind[busy] == kind).all()
+            and (self._jobs.member[busy] < here).all()
+            and (self._jobs.done + self._jobs.chunk <= self.n)[busy & (self._jobs.stage == 2)].all()
+            and (self.memory.count > 0 or not busy.any())
+            and len(self._ends) == len(self._starts)
+            and len(self._donors) == len(self._before) == len(self._queue) == (len(self._current) if self._queue.size else 0)
+            and self._queue.max(initial=-1) < max(1, len(self._current))
+            and climbed.min(initial=0) >= 0
+        )
+        if not fits:
+            raise StateError("expected climbs and mixings that fit together, got some that no run can have")
+
+
+_PLACES = ("ends", "climbed", "current", "queue")
+_WORDS = ("starts", "donors", "groups")
+
+
+def _words(own: State, name: str, words: int | None) -> kernels.jobs.Words:
+    """Give packed rows of so many words, or one word."""
+    array = own.array(name)
+    if array.dtype != np.uint64 or (array.shape != (1,) if words is None else array.shape[1:] != (words,)):
+        raise StateError(f"expected {name} to be packed rows, got shape={array.shape}, dtype={array.dtype}")
+    return array.copy()
 
 
 def _distinct(places: kernels.jobs.Integers) -> kernels.jobs.Integers:

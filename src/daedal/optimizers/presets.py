@@ -10,6 +10,7 @@ from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
 from daedal.models.base import Model
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.eda import EDAConfiguration
+from daedal.optimizers.mix import MixConfiguration
 
 PENALTY_OF_BOA = round(math.log(2), 6)
 """Weight of the complexity term in `boa` and `hboa`: half a natural logarithm for each probability, against entropies
@@ -24,6 +25,11 @@ def _eda(name: str, summary: str, model: Model, limits: Limits = _PAPER, **rules
 
 
 PRESETS = (
+    Algorithm(
+        name="mix",
+        summary="Climbing, linkage-guided mixing, and a sparse model of the function",
+        configuration=MixConfiguration(),
+    ),
     _eda(
         "dae",
         "Denoising autoencoder, the author's later settings",

@@ -87,6 +87,12 @@ class RowMemory:
         self.reserve(len(rows))
         return np.array([kernels.jobs.place_of(self.table, row, -1) for row in rows], dtype=np.int64)
 
+    def add_rows(self, rows: Bits) -> Integers:
+        """Give the places of rows, shape (rows, n); new ones wait for their values, as changes of the nearest known row."""
+        keys = pack(rows)
+        self.reserve(len(keys))
+        return np.array([kernels.jobs.place_near(self.table, row) for row in keys], dtype=np.int64)
+
     def reserve(self, rows: int) -> None:
         """Make room for so many new rows."""
         need, count = self.count + rows, self.count
@@ -107,16 +113,16 @@ class RowMemory:
 
     def restore(self, state: State) -> None:
         """Take what another memory gave; refuse what is none."""
-        keys, values, parents = (state.arrays.get(name) for name in ("keys", "values", "parents"))
-        if keys is None or keys.dtype != np.uint64 or keys.ndim != 2 or keys.shape[1] != words_of(self.n):
-            raise StateError(f"expected packed rows of {self.n} bits in the memory of an optimizer, got something else")
+        keys, numbers = state.array("keys"), state.floats("values")
         count = len(keys)
-        numbers = state.floats("values")
-        if values is None or len(numbers) > count or np.isnan(numbers).any():
-            raise StateError(f"expected values of at most {count} rows, got {len(numbers)}, or some that are no numbers")
-        before = np.arange(count)  # a row comes after the one that it is a change of
-        if parents is None or parents.dtype != np.int64 or parents.shape != (count,) or not _within(parents, before):
-            raise StateError("expected for each row the place of one that came before it, or -1, got something else")
+        if keys.dtype != np.uint64 or keys.shape != (count, words_of(self.n)) or len(numbers) > count:
+            raise StateError(
+                f"expected packed rows of {self.n} bits with their values in the memory of an optimizer, got rows of "
+                f"shape={keys.shape}, dtype={keys.dtype} and {len(numbers)} values"
+            )
+        parents = state.wholes("parents", shape=(count,), least=-1, most=count - 2)
+        if not (parents < np.arange(count)).all():
+            raise StateError("expected each row to come after the one that it is a change of, got some before")
         if self.n % _WORD and count and (keys[:, -1] >> np.uint64(self.n % _WORD)).any():
             raise StateError(f"expected packed rows of {self.n} bits, got longer ones")
         self.table = _table(words_of(self.n), _LEAST)
@@ -126,10 +132,6 @@ class RowMemory:
         self.table.counts[:] = count, len(numbers)
         if kernels.rowtable.rebuild(self.table.slots, self.table.keys, count) != count:
             raise StateError("expected each row once in the memory of an optimizer, got some more than once")
-
-
-def _within(places: Integers, ends: Integers) -> bool:
-    return bool(((places >= -1) & (places < ends)).all())
 
 
 def _table(words: int, capacity: int) -> kernels.jobs.Memory:
