@@ -7,9 +7,10 @@ from bisect import bisect_right
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from instance import CLOSE, Instance
 from instance_kernels import Bits, Floats, disguise
-from numpy.typing import NDArray
 
 
 class Spent(Exception):  # noqa: N818, since it is not an error
@@ -51,14 +52,18 @@ class Counting:
         if self.ends and self.calls >= self.budget:
             raise Spent
         started = time.process_time()
+        values = self._evaluate(x)
+        self.cpu_seconds += time.process_time() - started
+        if self.ends and self.calls_to_optimum is not None:
+            raise Spent
+        return values
+
+    def _evaluate(self, x: NDArray[Any]) -> Floats:
         x = np.ascontiguousarray(x, dtype=np.uint8)
         values = self.instance.evaluate(disguise(x, self._order, self._mask))
         if self._noise is not None:
             values += self._noise.normal(0.0, self.instance.noise, size=len(values))
-        self.cpu_seconds += time.process_time() - started
         self._record(x, values)
-        if self.ends and self.calls_to_optimum is not None:
-            raise Spent
         return values
 
     def one(self, x: NDArray[Any]) -> float:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import instance_kernels as kernels
 import numpy as np
+
+import instance_kernels as kernels
 from instance_kernels import Bits, Floats
 
 CLOSE = 1e-6

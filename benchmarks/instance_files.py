@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from instance import Instance, from_tables
 
 from daedal.problems import NK
+from instance import Instance, from_tables
 
 DATA = Path(os.environ.get("DAEDAL_DATA", "../shared/data"))
 

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import instance_kernels as kernels
 import numpy as np
+
+import instance_kernels as kernels
+from daedal.problems import NK
 from instance import Instance, from_tables
 from instance_files import FILES, from_file
 from instance_kernels import Bits, Floats
-
-from daedal.problems import NK
 
 Generator = np.random.Generator
 

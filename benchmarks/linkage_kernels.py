@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from instance_kernels import Bits, Floats, Ints
 from numba import njit
+
+from instance_kernels import Bits, Floats, Ints
 
 
 @njit(cache=True)

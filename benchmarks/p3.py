@@ -1,10 +1,10 @@
 """P3, the parameter-less population pyramid, from its published description (Goldman and Punch, 2014).
 
-    python benchmarks/p3.py [--seeds 0-99] [--only trap]       its figures beside those of REFERENCE
+    python benchmarks/p3.py [--seeds 0-99] [--only trap]       its figures beside published ones
 
-Again and again a random row is climbed to a local optimum by single flips, and then mixed, level by level, with the rows
-of the pyramid: for each cluster of a level's linkage tree, smallest first, it takes over the cluster of a random row
-that differs there, unless that makes it worse. Where it has improved on a level, it joins the next one.
+Again and again a random row is climbed to a local optimum by single flips, and then mixed, level by level, with the
+rows of the pyramid: for each cluster of a level's linkage tree, smallest first, it takes over the cluster of a random
+row that differs there, unless that makes it worse. Where it has improved on a level, it joins the next one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import statistics
 
 import numpy as np
+
 from counting import Counting, Spent
 from instance_kernels import Bits, Ints
 from instances import make
@@ -115,7 +116,7 @@ def p3(function: Counting, seed: int) -> Bits:
         return function.best_x
 
 
-REFERENCE = {
+PUBLISHED_CALLS = {
     "trap:k=4,n=20": 777,
     "trap:k=4,n=40": 2133,
     "trap:k=4,n=60": 3681,
@@ -144,8 +145,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="part of a name")
     words = parser.parse_args()
     first, _, last = words.seeds.partition("-")
-    print("| function | solved | calls, mean +- standard error | reference | ratio |\n|---|---|---|---|---|")
-    for name, expected in REFERENCE.items():
+    print("| function | solved | calls, mean +- standard error | published | ratio |\n|---|---|---|---|---|")
+    for name, expected in PUBLISHED_CALLS.items():
         if words.only not in name:
             continue
         calls = []
