@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,9 @@ from instance import Instance, from_tables
 DATA = Path(os.environ.get("DAEDAL_DATA", "../shared/data"))
 
 
-def nk(name: str, file: str) -> Instance:
+def nk(name: str, path: Path) -> Instance:
     """Read n and k, then each variable's neighbours, then the tables; the optimum is computed."""
-    words = (DATA / "nk" / file).read_text(encoding="utf-8").partition("Optimum")[0].split()
+    words = path.read_text(encoding="utf-8").partition("Optimum")[0].split()
     n, k = int(words[0]), int(words[1])
     end = 2 + n * (k + 1)
     neighbours = np.array(words[2:end], dtype=np.int64).reshape(n, k + 1)
@@ -25,10 +26,10 @@ def nk(name: str, file: str) -> Instance:
     return from_tables(name, n, scopes, list(problem.tables), problem.optimum, problem.solution)
 
 
-def maxsat(name: str, file: str, optimum: float | None) -> Instance:
+def maxsat(name: str, path: Path, optimum: float | None = None) -> Instance:
     """Read DIMACS: the number of clauses satisfied; all of them, unless an optimum is given."""
     scopes, rows, n = [], [], 0
-    for line in (DATA / "maxsat" / file).read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         words = line.split()
         if words[:1] == ["p"]:
             n = int(words[2])
@@ -42,9 +43,9 @@ def maxsat(name: str, file: str, optimum: float | None) -> Instance:
     return from_tables(name, n, scopes, rows, float(len(rows)) if optimum is None else optimum)
 
 
-def spin_glass(name: str, file: str) -> Instance:
+def spin_glass(name: str, path: Path) -> Instance:
     """Read couplings, the lowest energy and a state that has it: minus the energy."""
-    lines = (DATA / "ising" / file).read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8").splitlines()
     energy, state = lines[0].split()
     ground = np.array(list(state), dtype=np.uint8)
     couplings = [[int(word) for word in line.split()] for line in lines[2 : 2 + int(lines[1])]]
@@ -54,33 +55,30 @@ def spin_glass(name: str, file: str) -> Instance:
     return from_tables(name, len(ground), [[i, j] for i, j, _ in couplings], rows, -float(energy), ground)
 
 
-def maxcut(name: str, file: str) -> Instance:
+def maxcut(name: str, path: Path) -> Instance:
     """Read weighted edges and the best cut known."""
-    words = (DATA / "maxcut" / f"{file}.txt").read_text(encoding="utf-8").split()
+    words = path.read_text(encoding="utf-8").split()
     n, count = int(words[0]), int(words[1])
     edges = [words[start : start + 3] for start in range(2, 2 + 3 * count, 3)]
     scopes = [[int(i) - 1, int(j) - 1] for i, j, _ in edges]
-    best = float((DATA / "maxcut" / f"{file}.bkv").read_text(encoding="utf-8"))
+    best = float(path.with_suffix(".bkv").read_text(encoding="utf-8"))
     return from_tables(name, n, scopes, [float(w) * np.array([0.0, 1.0, 1.0, 0.0]) for _, _, w in edges], best)
 
 
-FILES: dict[str, Callable[[str], Instance]] = {
-    "nk_30_4.1": lambda name: nk(name, "nk_30_4.1"),
-    "s3v80c1000-1": lambda name: maxsat(name, "s3v80c1000-1.cnf", 956.0),
-    **{f"uf50-0{i}": lambda name: maxsat(name, f"{name}.cnf", None) for i in (1, 2, 3)},
-    **{
-        f"spin_{n}_{i}": lambda name: spin_glass(name, f"IsingSpinGlass_pm_{name.removeprefix('spin_')}.txt")
-        for n in (36, 64, 100)
-        for i in (0, 1)
-    },
-    "maxcut_dense_25": lambda name: maxcut(name, "dense-n0000025i00"),
-    "maxcut_dense_50": lambda name: maxcut(name, "dense-n0000050i00"),
-    "maxcut_sparse_49": lambda name: maxcut(name, "sparse-n0000049i00"),
-    "maxcut_sparse_100": lambda name: maxcut(name, "sparse-n0000100i00"),
+FILES: dict[str, tuple[Callable[..., Instance], str]] = {
+    "nk_30_4.1": (nk, "nk/nk_30_4.1"),
+    "s3v80c1000-1": (partial(maxsat, optimum=956.0), "maxsat/s3v80c1000-1.cnf"),
+    **{f"uf50-0{i}": (maxsat, f"maxsat/uf50-0{i}.cnf") for i in (1, 2, 3)},
+    **{f"spin_{n}_{i}": (spin_glass, f"ising/IsingSpinGlass_pm_{n}_{i}.txt") for n in (36, 64, 100) for i in (0, 1)},
+    "maxcut_dense_25": (maxcut, "maxcut/dense-n0000025i00.txt"),
+    "maxcut_dense_50": (maxcut, "maxcut/dense-n0000050i00.txt"),
+    "maxcut_sparse_49": (maxcut, "maxcut/sparse-n0000049i00.txt"),
+    "maxcut_sparse_100": (maxcut, "maxcut/sparse-n0000100i00.txt"),
 }
-"""What each name is read from; the file is opened when it is asked for."""
+"""What reads each instance, and from which file."""
 
 
-def from_file(name: str) -> Instance:
+def from_file(name: str, folder: Path = DATA) -> Instance:
     """Read an instance from its file."""
-    return FILES[name](name)
+    read, file = FILES[name]
+    return read(name, folder / file)
