@@ -92,9 +92,21 @@ def average_linkage(distance: Floats) -> tuple[Ints, Floats]:
 
 
 @njit(cache=True)
+def set_seed(seed: int) -> None:
+    """Begin the stream of random numbers that kernels draw from."""
+    np.random.seed(seed)  # noqa: NPY002, which is how Numba's own is set
+
+
+@njit(cache=True)
 def donate(x: Bits, donors: Bits, order: Ints, cluster: Ints, mixed: Bits) -> bool:
-    """Copy x into mixed with the cluster of the first donor, in the order given, that differs there; whether any."""
-    for row in order:
+    """Copy x into mixed with the cluster of a random donor that differs there; whether there is any.
+
+    `order` holds every row's number once, in any order, and is shuffled as far as rows are looked at.
+    """
+    for place in range(donors.shape[0]):
+        other = np.random.randint(place, donors.shape[0])  # noqa: NPY002
+        order[place], order[other] = order[other], order[place]
+        row = order[place]
         for variable in cluster:
             if donors[row, variable] != x[variable]:
                 mixed[:] = x

@@ -17,7 +17,7 @@ import numpy as np
 from counting import Counting, Spent
 from instance_kernels import Bits, Ints
 from instances import make
-from linkage_kernels import average_linkage, count_pairs, distances, donate
+from linkage_kernels import average_linkage, count_pairs, distances, donate, set_seed
 
 SMALL = 1e-12  # Distances below are 0: the variables go together in all rows.
 
@@ -44,9 +44,9 @@ class Level:
         """Take over what is not worse, cluster by cluster."""
         if self._stale:
             self._build()
-        donors, mixed = self._rows[: self.size], np.empty_like(x)
+        donors, mixed, order = self._rows[: self.size], np.empty_like(x), np.arange(self.size)
         for cluster in self._clusters:
-            if donate(x, donors, self._rng.permutation(self.size), cluster, mixed):
+            if donate(x, donors, order, cluster, mixed):
                 other = function.one(mixed)
                 if other >= value:
                     x, value, mixed = mixed, other, np.empty_like(x)
@@ -91,6 +91,7 @@ def climb(x: Bits, function: Counting, rng: np.random.Generator) -> tuple[Bits, 
 def p3(function: Counting, seed: int) -> Bits:
     """Run until the function says that its budget is spent."""
     rng, n = np.random.default_rng([seed, 0x93]), function.n
+    set_seed(int(rng.integers(2**31)))
     pyramid: list[Level] = []
     known: set[bytes] = set()
 
