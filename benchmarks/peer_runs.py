@@ -115,9 +115,12 @@ class Store:
                 file.write(json.dumps(asdict(record)) + "\n")
 
     def forget(self, algorithms: Iterable[str]) -> None:
-        """Leave out what these algorithms did before; a run that is made again replaces its record."""
+        """Strike out what these algorithms did before, from the file too."""
         gone = set(algorithms)
         self._records = {job: record for job, record in self._records.items() if job.algorithm not in gone}
+        if gone and self.path is not None:
+            lines = [json.dumps(asdict(record)) + "\n" for record in self._records.values()]
+            self.path.write_text("".join(lines), encoding="utf-8")
 
     def of(self, algorithm: str, function: str, budget: int, seeds: Iterable[int]) -> list[Record]:
         """Give the records there are, in the order of the seeds."""

@@ -3,49 +3,67 @@
 from __future__ import annotations
 
 import argparse
+import re
 import statistics
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from instances import make
 from peer_cells import ANYTIME, COMMON, FAMILIES, LARGE, NOISY, OPTIMUM, PUBLISHED
 from peer_runs import MARKS, Record, Store, instance_number
-from rivals import FIXED
+from rivals import FIXED, is_installed
 
 Values = dict[int, float]  # by seed
 
 
-def all_tables(store: Store, words: argparse.Namespace) -> Iterator[str]:
-    """Give the tables that were asked for."""
+def all_tables(store: Store, words: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Give the tables that were asked for, each with its name."""
     if words.optimum:
         names = [name for name in OPTIMUM if words.only in name]
-        yield calls_table(store, words, names)
-        yield from (details_table(store, words, name, names) for name in words.focus)
+        yield "optimum", calls_table(store, words, names)
+        yield from ((f"optimum of {name}", details_table(store, words, name, names)) for name in words.focus)
     if words.anytime:
-        yield anytime_table(store, words)
-        yield from (criteria(store, words, name) for name in words.focus)
+        yield "anytime", anytime_table(store, words)
+        yield from ((f"anytime of {name}", criteria(store, words, name)) for name in words.focus)
     if words.families:
-        yield calls_table(store, words, [name for name in FAMILIES if words.only in name])
-        yield noise_table(store, words)
+        yield "families", calls_table(store, words, [name for name in FAMILIES if words.only in name])
+        yield "noise", noise_table(store, words)
     if words.cpu:
-        yield cpu_table(store, words)
+        yield "cpu", cpu_table(store, words)
+
+
+def write_into(page: Path, tables: Sequence[tuple[str, str]]) -> None:
+    """Put each table between its marks, <!-- table: NAME --> and <!-- end -->, where the page has them."""
+    text = page.read_text(encoding="utf-8")
+    for name, table_text in tables:
+        pattern = rf"(<!-- table: {re.escape(name)} -->\n).*?(<!-- end -->)"
+        text = re.sub(pattern, lambda found, new=table_text: f"{found[1]}{new}\n{found[2]}", text, flags=re.DOTALL)
+    page.write_text(text, encoding="utf-8")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Make a table, without columns that nobody has filled."""
+    kept = [place for place in range(len(head)) if not rows or any(row[place] != "-" for row in rows)]
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(line[place] for place in kept) + " |" for line in lines)
+
+
+def nothing(algorithm: str) -> str:
+    """Give what a cell without runs says."""
+    return "-" if is_installed(algorithm) else "not installed"
 
 
 def mean_of(values: Sequence[float]) -> float:
     return statistics.fmean(values) if values else float("nan")
 
 
-def calls_of(records: Sequence[Record]) -> str:
+def calls_of(records: Sequence[Record], otherwise: str = "-") -> str:
     """Give the mean calls of the runs that were solved, and how many, where it is not all."""
     solved = [record.calls for record in records if record.solved]
     if not records:
-        return "-"
+        return otherwise
     share = f" ({len(solved)}/{len(records)})" if len(solved) < len(records) else ""
-    return f"{mean_of(solved):,.0f}{share}" if solved else f"- (0/{len(records)})"
+    return f"{mean_of(solved):,.0f}{share}" if solved else f"0/{len(records)}"
 
 
 def published(name: str) -> list[str]:
@@ -57,7 +75,7 @@ def calls_table(store: Store, words: argparse.Namespace, names: Sequence[str]) -
     rows = [
         [
             name,
-            *(calls_of(store.of(other, name, words.limit, words.seeds)) for other in words.algorithms),
+            *(calls_of(store.of(other, name, words.limit, words.seeds), nothing(other)) for other in words.algorithms),
             *published(name),
         ]
         for name in names
@@ -114,23 +132,25 @@ def pooled_sd(values: Values) -> float:
     return (squares / freedom) ** 0.5 if freedom else 0.0
 
 
-def digits_for(values: Values) -> int:
-    size = abs(mean_of(list(values.values())))
-    return 4 if size < 2 else 3 if size < 20 else 2 if size < 200 else 0
+def digits_for(value: float) -> int:
+    return 4 if abs(value) < 2 else 3 if abs(value) < 20 else 2 if abs(value) < 200 else 0
 
 
 def anytime_table(store: Store, words: argparse.Namespace) -> str:
+    """Make a row for each function and budget: mean best value, and the standard deviation on one instance."""
     rows = []
     for function in ANYTIME:
-        for mark in MARKS:
-            cells = [values_at(store, name, function, mark, words.seeds) for name in words.algorithms]
-            texts = [
-                f"{mean_of(list(cell.values())):.{digits_for(cell)}f} +- {pooled_sd(cell):.{digits_for(cell)}f}"
-                if cell else "-"
-                for cell in cells
-            ]  # fmt: skip
+        cells = [[values_at(store, name, function, mark, words.seeds) for name in words.algorithms] for mark in MARKS]
+        digits = digits_for(max((value for row in cells for cell in row for value in cell.values()), default=0.0))
+        for mark, row in zip(MARKS, cells, strict=True):
+            texts = [spread(cell, digits) or nothing(name) for name, cell in zip(words.algorithms, row, strict=True)]
             rows.append([function, f"{mark:,}", *texts])
     return table(["function", "calls", *words.algorithms], rows)
+
+
+def spread(values: Values, digits: int) -> str:
+    mean, sd = mean_of(list(values.values())), pooled_sd(values)
+    return f"{mean:.{digits}f} +- {sd:.{digits}f}" if values else ""
 
 
 def means_of_both(one: Values, other: Values) -> tuple[float, float]:
@@ -184,7 +204,7 @@ def noise_table(store: Store, words: argparse.Namespace) -> str:
         cells = []
         for name in words.algorithms:
             true = {record.seed: record.true for record in store.of(name, function, MARKS[-1], words.seeds)}
-            cells.append(f"{mean_of(list(true.values())):.2f} +- {pooled_sd(true):.2f}" if true else "-")
+            cells.append(spread(true, 2) or nothing(name))
         rows.append([function, *cells])
     return table(["true value at 3,000 calls", *words.algorithms], rows)
 

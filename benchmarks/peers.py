@@ -3,7 +3,9 @@
     python benchmarks/peers.py --optimum --algorithms default hboa p3 gomea --seeds 1000-1019 --store peers.jsonl
     python benchmarks/peers.py --anytime --algorithms default climber ea pymoo nevergrad --store peers.jsonl
     python benchmarks/peers.py --families --cpu --algorithms default p3 --store peers.jsonl
-    python benchmarks/peers.py --optimum --anytime --families --tables --store peers.jsonl     # no runs, tables only
+    python benchmarks/peers.py --optimum --anytime --families --cpu --tables --store peers.jsonl --write PAGE
+
+The last makes no runs, and writes its tables into a page such as docs/benchmarks.md.
 
 Algorithms: `default` (what daedal takes by itself), any of daedal's by name, with settings after commas
 ("umda,popsize=100"); climber (restarted), ea ((1+1)), random, p3; gomea, optuna, nevergrad, pymoo (extra `bench`).
@@ -40,6 +42,10 @@ MOST = {"optuna": 1000}
 SEEDS = {"optuna": 4, "nevergrad": 8}
 """How many of the seeds slow rivals get."""
 
+ALL = ["default", "mix", "dae", "hboa", "umda", "p3", "gomea", "climber", "ea", "optuna", "nevergrad", "pymoo"]
+ANYTIME_ONLY = ("random", "optuna", "nevergrad", "pymoo")
+"""Rivals that are too slow, or too weak, for runs to the optimum."""
+
 
 def seeds_of(text: str) -> list[int]:
     first, _, last = text.partition("-")
@@ -56,7 +62,7 @@ def jobs(words: argparse.Namespace) -> Iterator[Job]:
     ]
     for algorithm in words.algorithms:
         seeds = words.seeds[: SEEDS.get(algorithm, len(words.seeds))]
-        for function in functions:
+        for function in functions if algorithm not in ANYTIME_ONLY else ():
             yield from (Job(algorithm, function, seed, words.limit) for seed in seeds)
         for function in ANYTIME if words.anytime else ():
             known = [mark for mark in MARKS if mark <= MOST.get(algorithm, MARKS[-1])]
@@ -117,7 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for table in ("optimum", "anytime", "families", "cpu"):
         parser.add_argument(f"--{table}", action="store_true")
-    parser.add_argument("--algorithms", nargs="+", default=["default", "climber", "ea"])
+    parser.add_argument("--algorithms", nargs="+", default=ALL)
     parser.add_argument("--focus", nargs="+", default=["default"], help="algorithms whose criteria are counted")
     parser.add_argument("--seeds", type=seeds_of, default=seeds_of("1000-1019"))
     parser.add_argument("--limit", type=int, default=LIMIT, help="calls of a run to the optimum")
@@ -125,6 +131,7 @@ def main() -> None:
     parser.add_argument("--store", type=Path, help="file of runs, read and added to")
     parser.add_argument("--redo", nargs="+", default=[], help="algorithms whose runs are made again")
     parser.add_argument("--tables", action="store_true", help="tables of what is there, no runs")
+    parser.add_argument("--write", type=Path, help="page whose tables are replaced, such as docs/benchmarks.md")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--one", nargs=4, metavar=("ALGORITHM", "FUNCTION", "SEED", "BUDGET"), help="one run, as JSON")
     words = parser.parse_args()
@@ -138,8 +145,11 @@ def main() -> None:
         make_runs(words, store)
         if words.cpu:
             make_large_runs(words, store)
-    for text in peer_tables.all_tables(store, words):
-        print(text, end="\n\n")
+    tables = list(peer_tables.all_tables(store, words))
+    if words.write:
+        peer_tables.write_into(words.write, tables)
+    for name, text in tables if not words.write else ():
+        print(f"{name}:\n\n{text}\n")
 
 
 if __name__ == "__main__":
