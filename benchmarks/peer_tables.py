@@ -149,8 +149,10 @@ def anytime_table(store: Store, words: argparse.Namespace) -> str:
 
 
 def spread(values: Values, digits: int) -> str:
-    mean, sd = mean_of(list(values.values())), pooled_sd(values)
-    return f"{mean:.{digits}f} +- {sd:.{digits}f}" if values else ""
+    """Give mean and standard deviation; the mean alone where no instance has two runs."""
+    repeated = len({instance_number(seed) for seed in values}) < len(values)
+    deviation = f" +- {pooled_sd(values):.{digits}f}" if repeated else ""
+    return f"{mean_of(list(values.values())):.{digits}f}{deviation}" if values else ""
 
 
 def means_of_both(one: Values, other: Values) -> tuple[float, float]:
