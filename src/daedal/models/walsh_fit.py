@@ -1,0 +1,133 @@
+"""The fit of a sparse Walsh function to equations: pairs first, then higher orders as long as they explain more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.models.walsh_candidates import Candidates
+from daedal.models.walsh_equations import NOTHING, Equations, Sets
+from daedal.models.walsh_growth import grow, supersets
+from daedal.models.walsh_lasso import ActiveSet, Solution
+from daedal.models.walsh_path import EXACT, ITERATIONS, RELAXED_TOLERANCE, follow_path, least_squares
+from daedal.types import Bits, Fitness
+
+GAIN = 0.98
+"""Share of the error held out to which a higher order has to lower it."""
+
+BACK = 1.5
+"""A path with more candidates starts at the best price so far times this."""
+
+WARM = 4.0
+"""The path starts at the price of the previous fit times this."""
+
+LARGEST_POOL = 1024
+"""Variables of which all pairs are looked at, at most."""
+
+ROUNDS = 4
+"""How often sets are screened whatever their subsets, at most."""
+
+BLOCK = 500
+"""Columns, or variables, that are in memory at a time when sets, or variables, are screened."""
+
+LAST_PASSES = 10
+"""Passes over all equations, those held out included, that end a fit."""
+
+TINY = 1e-9
+"""Share of the largest coefficient below which an exact fit has none."""
+
+
+def choose_pool(x: Bits, d: Bits | None, y: Fitness, max_order: int) -> NDArray[np.int64]:
+    """Choose the variables of which all pairs are looked at: those whose effect varies most with the others."""
+    n = x.shape[1]
+    if n <= LARGEST_POOL or max_order == 1:
+        return np.arange(n if max_order > 1 else 0)
+    varies = np.empty(n)
+    for first in range(0, n, BLOCK):
+        part = slice(first, first + BLOCK)
+        effects = y[:, None] * (1.0 - 2.0 * x[:, part])
+        stands = np.ones((len(y), 1)) if d is None else d[:, part]
+        mean = (effects * stands).sum(axis=0) / np.maximum(stands.sum(axis=0), 1)
+        varies[part] = (np.square(effects - mean) * stands).sum(axis=0)
+    return np.sort(np.argsort(-varies, kind="stable")[:LARGEST_POOL])
+
+
+def solve(equations: Equations, max_order: int, most: int, screened: int, previous: Solution | None = None) -> Solution:
+    """Find the sets and coefficients that explain the equations; y is of about 1 in absolute value.
+
+    The path starts from the previous solution, if there is one, or from nothing.
+    """
+    active, candidates = ActiveSet(equations), Candidates(equations, previous)
+    if previous is not None:
+        candidates.resume(active, previous)
+        exact = least_squares(candidates, active, previous.price) if previous.error <= EXACT else previous
+        if exact.error <= EXACT * equations.base:
+            return finish(equations, exact)
+    best = follow_path(candidates, active, None if previous is None else WARM * previous.price)
+    best = _grow_orders(equations, best, max_order, most)
+    for _ in range(ROUNDS if screened else 0):
+        if best.error <= EXACT * equations.base or max_order < 3:
+            break
+        found = _try(equations, best, _screen(equations, best, max_order, most, screened))
+        if found.error > GAIN * best.error:
+            break
+        best = found
+    return finish(equations, best)
+
+
+def _grow_orders(equations: Equations, best: Solution, max_order: int, most: int) -> Solution:
+    for order in range(3, max_order + 1):
+        if best.error <= EXACT * equations.base:
+            break
+        below = best.sets.orders == order - 1
+        grown = Sets.of(grow(best.sets.members[below, : order - 1], best.w[below], most))
+        known = set(best.sets[best.sets.orders == order].tuples())
+        new = grown[np.array([members not in known for members in grown.tuples()], dtype=np.bool_)] if known else grown
+        found = _try(equations, best, new) if len(new) else best
+        if found.error > GAIN * best.error and not (best.sets.orders >= order).any():
+            break
+        best = found if found.error < GAIN * best.error else best
+    return best
+
+
+def _try(equations: Equations, best: Solution, new: Sets) -> Solution:
+    """Follow the path once more, with new candidates."""
+    active, candidates = ActiveSet(equations), Candidates(equations, best, new)
+    candidates.resume(active, best)
+    return follow_path(candidates, active, best.price * BACK)
+
+
+def _screen(equations: Equations, best: Solution, max_order: int, most: int, screened: int) -> Sets:
+    """List the sets above pairs that go best with what is left unexplained, whatever is known of their subsets."""
+    active = ActiveSet(equations)
+    active.add(best.columns)
+    active.put(best.w)
+    found, strengths = NOTHING, np.empty(0)
+    known = set(best.sets.tuples())
+    for order in range(3, max_order + 1):
+        below = best.sets.orders == order - 1
+        sets = Sets.of(supersets(best.sets.members[below, : order - 1], best.w[below], equations.n, screened))
+        sets = sets[np.array([members not in known for members in sets.tuples()], dtype=np.bool_)]
+        for first in range(0, len(sets), BLOCK):
+            part = sets[first : first + BLOCK]
+            strengths = np.concatenate([strengths, equations.strengths(equations.columns(part), active.residual)])
+            found = found + part
+    chosen = np.sort(np.argsort(-strengths, kind="stable")[:most])
+    return found[chosen]
+
+
+def finish(equations: Equations, best: Solution) -> Solution:
+    """Fit the coefficients once more, to all equations, those held out included."""
+    active = ActiveSet(equations)
+    active.add(best.columns)
+    active.put(best.w)
+    everything = np.arange(len(active))
+    if best.relaxed > 0:
+        price = best.price * best.relaxed * (len(equations.y) / equations.used) ** 0.5
+        active.descend(price, everything, passes=LAST_PASSES, tolerance=RELAXED_TOLERANCE, everything=True)
+        return replace(best, w=active.w).without_zeros()
+    active.least_squares(everything, iterations=2 * ITERATIONS, everything=True)
+    kept = np.flatnonzero(np.abs(active.w) > TINY * np.abs(active.w).max(initial=0.0))
+    return replace(best, w=active.w).of(kept)
