@@ -2,6 +2,7 @@ from daedal import models as models
 from daedal import problems as problems
 from daedal.evaluation.caller import ObjectiveError as ObjectiveError
 from daedal.evaluation.failures import Failure as Failure
+from daedal.limits import BudgetWarning as BudgetWarning
 from daedal.limits import Limits as Limits
 from daedal.limits import StopReason as StopReason
 from daedal.objectives.program import Program as Program
@@ -9,13 +10,13 @@ from daedal.optimize import maximize as maximize
 from daedal.optimize import minimize as minimize
 from daedal.optimize import resume as resume
 from daedal.optimizers.base import BaseOptimizer as BaseOptimizer
-from daedal.optimizers.base import Best as Best
-from daedal.optimizers.base import Generation as Generation
 from daedal.optimizers.base import Optimizer as Optimizer
 from daedal.optimizers.configuration import Algorithm as Algorithm
 from daedal.optimizers.configuration import Configuration as Configuration
 from daedal.optimizers.eda import EDA as EDA
 from daedal.optimizers.eda import EDAConfiguration as EDAConfiguration
+from daedal.optimizers.records import Best as Best
+from daedal.optimizers.records import Generation as Generation
 from daedal.optimizers.registry import algorithms as algorithms
 from daedal.optimizers.registry import register_algorithm as register_algorithm
 from daedal.problems.registry import ProblemKind as ProblemKind

@@ -18,6 +18,10 @@ def meets(fitness: float, target: float) -> bool:
     return bool(fitness >= target - TOLERANCE * min(1.0, abs(target)))
 
 
+class BudgetWarning(UserWarning):
+    """The evaluations of a run are too few for its algorithm to learn anything."""
+
+
 class StopReason(Enum):
     """Why a run ended; `message` says it in a sentence, with what to try next.
 
@@ -33,6 +37,7 @@ class StopReason(Enum):
     EVALUATIONS = "evaluations"
     SECONDS = "seconds"
     CONVERGED = "converged"
+    EXHAUSTED = "exhausted"
     CALLBACK = "callback"
     INTERRUPTED = "interrupted"
 
@@ -49,9 +54,13 @@ _MESSAGES = {
     StopReason.TARGET: "The target was reached.",
     StopReason.PATIENCE: "No better solution was found for many generations; try a larger popsize, or more patience.",
     StopReason.GENERATIONS: "The largest number of generations was reached; try a larger max_generations.",
-    StopReason.EVALUATIONS: "The evaluations are used up; try a larger max_evaluations, or a smaller popsize.",
+    StopReason.EVALUATIONS: "The evaluations are used up; try a larger max_evaluations.",
     StopReason.SECONDS: "The time is used up; try a larger max_seconds.",
-    StopReason.CONVERGED: "All parents have become the same solution; try a larger popsize.",
+    StopReason.CONVERGED: (
+        "The search has converged: it came to one solution, or found nothing but rows that were known; try a larger "
+        "popsize, or popsize='auto', which begins again."
+    ),
+    StopReason.EXHAUSTED: "Every solution was evaluated: there is none better.",
     StopReason.CALLBACK: "The callback asked to stop.",
     StopReason.INTERRUPTED: "The run was interrupted; this is the best so far.",
 }
@@ -64,7 +73,9 @@ class Limits:
     Parameters
     ----------
     max_evaluations
-        The last batch is cut to meet it exactly.
+        Rows that the objective is called for; the last batch is cut to meet it exactly. In a run, rows that are known
+        from before or from a cache are free, those that fail count, and one that is tried again counts once. An
+        optimizer that is used by itself, with ask and tell, has no memory: there each row told counts.
     max_generations
         Generations after the first, random one.
     patience
@@ -97,7 +108,7 @@ class Limits:
             raise ValueError(f"expected max_seconds to be a number above 0, got max_seconds={seconds!r}")
 
     def reached(self, *, evaluations: int, best: float, generation: int | None, since_best: int) -> StopReason | None:
-        """Give the limit that a run has reached, if any; the target comes first.
+        """Give the limit that a run has reached, if any; the target comes first. Evaluations are those that count.
 
         The number of the generation is None in the middle of one, where limits on generations have to wait.
         """

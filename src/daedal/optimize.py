@@ -28,7 +28,7 @@ def maximize(
     objective: AnyObjective,
     n: int | None = None,
     *,
-    algorithm: AnyAlgorithm = "dae",
+    algorithm: AnyAlgorithm = "auto",
     seed: int | None = None,
     max_evaluations: int | None = None,
     max_generations: int | None = None,
@@ -68,8 +68,9 @@ def maximize(
     seed
         Same seed, same result.
     max_evaluations, max_generations, max_seconds, patience, target
-        What ends the run: see `Limits`. What is not given comes from the algorithm, and the target from a problem's
-        known optimum.
+        What ends the run: see `Limits`. `max_evaluations` is the number of rows that the objective is called for;
+        rows that are known are free. What is not given comes from the algorithm, and the target from a problem's known
+        optimum.
     minimize
         Whether to look for the smallest value instead: see `minimize`.
     vectorized

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from daedal.evaluation.failures import Failure
 from daedal.limits import StopReason
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.settings.parameters import Setting
 from daedal.types import Bits, to_text
 
@@ -26,9 +26,10 @@ class Result:
     stop
         Why the run ended; `stop.message` says it in a sentence.
     evaluations, evaluations_to_best
-        Rows evaluated in all, and up to the generation that found x; duplicates count.
+        Rows evaluated in all, and up to the generation that found x; duplicates and others that are known count.
     evaluated, cached, failed
-        What became of these rows: the objective gave a value; the value was known from before; it failed.
+        What became of these rows: the objective gave a value; the value was known from before; it failed. The first
+        and the last are calls of the objective, which `max_evaluations` limits; what was known is free.
     failures
         The first rows that failed, and why.
     batches
@@ -46,6 +47,8 @@ class Result:
         What was run; popsize is None for an algorithm without a population size.
     optimum
         The known optimum of the problem, or None.
+    explanation
+        What the algorithm chose to do, and why, in a sentence; nothing where it had no choice.
     """
 
     x: Bits
@@ -69,6 +72,7 @@ class Result:
     popsize: int | None
     seed: int
     optimum: float | None
+    explanation: str = ""
 
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"

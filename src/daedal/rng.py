@@ -23,6 +23,7 @@ class Stream(IntEnum):
     SHUFFLE = 5
     REPLACE = 6
     SEARCH = 7
+    RESTART = 8
 
 
 def stream(seed: int, purpose: Stream, generation: int = 0) -> np.random.Generator:

@@ -192,6 +192,14 @@ class State:
             raise _odd(name, "numbers", f"shape={array.shape}")
         return array
 
+    def wholes(self, name: str, *, shape: tuple[int, ...], least: int, most: int) -> NDArray[np.int64]:
+        """Give whole numbers from least to most in a shape, where -1 stands for any length."""
+        array = self._array(name, np.int64)
+        fits = array.ndim == len(shape) and all(k in (-1, m) for k, m in zip(shape, array.shape, strict=True))
+        if not fits or array.min(initial=least) < least or array.max(initial=most) > most:
+            raise _odd(name, f"whole numbers from {least} to {most}, shape {shape}", f"shape={array.shape}")
+        return array
+
     def array(self, name: str) -> NDArray[Any]:
         """Give an array of at least one dimension."""
         return self._array(name, None)

@@ -14,14 +14,16 @@ from run_helpers import OWN_ALGORITHM, OWN_MODEL
 import daedal
 from daedal.limits import Limits, StopReason
 from daedal.models import PBIL
-from daedal.optimizers.base import BaseOptimizer, Generation, Info, Optimizer
+from daedal.optimizers.base import BaseOptimizer, Optimizer
 from daedal.optimizers.configuration import Algorithm
+from daedal.optimizers.records import Generation, Info
 from daedal.optimizers.registry import find_algorithm
 from daedal.run.checkpoint import load_checkpoint
 from daedal.storage.checkpoint_file import write_checkpoint_file
 from daedal.types import Bits, Fitness, State
 
 N = 12
+DOUBLED = "doubled"
 
 
 class Alternating(BaseOptimizer):
@@ -64,8 +66,10 @@ class Alternating(BaseOptimizer):
 def cases() -> dict[str, Algorithm]:
     """Give the algorithms under contract; a new one is in by being registered."""
     given = [*daedal.algorithms().values(), *map(find_algorithm, (OWN_ALGORITHM, OWN_MODEL, Alternating))]
-    small = {"popsize": 30}
-    return {one.name: one.with_settings(small) if "popsize" in one.settings() else one for one in given}
+    sized = [one for one in given if "popsize" in one.settings()]
+    small = {one.name: one.with_settings({"popsize": 30}) for one in sized}
+    doubled = {f"{one.name} {DOUBLED}": one.with_settings({"popsize": "auto"}) for one in sized}
+    return {one.name: one for one in given} | small | doubled
 
 
 def built(algorithm: Algorithm, *, seed: int = 1, n: int = N, initial: Bits | None = None, **limits: Any) -> Optimizer:
@@ -120,7 +124,7 @@ def counts_and_keeps_the_best(algorithm: Algorithm, _: Path) -> None:
 def ends_where_its_evaluations_do(algorithm: Algorithm, _: Path) -> None:
     for most in (1, 2, 30, 31, 45, 50):
         optimizer = built(algorithm, max_evaluations=most)
-        done = list(batches(optimizer))
+        done = list(batches(optimizer, most=most))  # of one row each, maybe
         assert sum(len(rows) for rows, *_ in done) == most
         assert (optimizer.evaluations, optimizer.stop) == (most, StopReason.EVALUATIONS)
         assert done[-1][2] is not None
@@ -142,7 +146,7 @@ def gives_a_record_for_each_generation(algorithm: Algorithm, _: Path) -> None:
     """Also where one needs many batches: limits on generations wait for its end."""
 
     def records(optimizer: Optimizer) -> list[Generation]:
-        return [record for *_, record in batches(optimizer, 40) if record is not None]
+        return [record for *_, record in batches(optimizer, 400) if record is not None]
 
     for most in (0, 1, 4):
         optimizer = built(algorithm, max_generations=most)
@@ -237,8 +241,19 @@ CHECKS: list[Check] = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", sorted(cases()))
+OF_A_POPULATION = (gives_a_record_for_each_generation, has_patience)
+"""Limits that end one population, and not the run, where populations are doubled: tests/unit/.../test_restarts.py."""
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(name, check, id=f"{name}-{check.__name__}")
+        for name in sorted(cases())
+        for check in CHECKS
+        if not (name.endswith(DOUBLED) and check in OF_A_POPULATION)
+    ],
+)
 def test_every_optimizer(name: str, check: Check, tmp_path: Path) -> None:
     check(cases()[name], tmp_path)
 

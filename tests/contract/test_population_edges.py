@@ -52,8 +52,11 @@ def test_many_variables_and_hardly_a_parent(algorithm: str) -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 5])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.filterwarnings("ignore::daedal.BudgetWarning")
 def test_evaluations_may_run_out_anywhere(algorithm: str, most: int) -> None:
-    result = daedal.maximize(number, 3, algorithm=algorithm, popsize=4, seed=2, max_evaluations=most)
+    run = {"algorithm": algorithm, "popsize": 4, "seed": 2, "max_evaluations": most}
+    check(daedal.maximize(number, 3, **run), 3)  # where some rows are known, and free
+    result = daedal.maximize(number, 3, deduplicate=False, **run)
     check(result, 3)
     assert result.stop is StopReason.EVALUATIONS
     assert result.evaluations == most

@@ -78,6 +78,18 @@ WAYS: dict[str, tuple[Any, dict[str, Any]]] = {
     "a target with many digits": (weights, {"n": 12, "target": 4.9 + 1e-12}),
     "evaluations": (weights, {"n": 12, "max_evaluations": 77}),
     "evaluations, met exactly": (weights, {"n": 12, "max_evaluations": 60}),
+    "evaluations, most of them known": (weights, {"n": 5, "popsize": 12, "max_evaluations": 30}),
+    "doubled populations": (weights, {"n": 12, "popsize": "auto", "max_evaluations": 300, "max_generations": 4}),
+    "doubled from what is given": (
+        weights,
+        {
+            "n": 12,
+            "popsize": "auto",
+            "max_evaluations": 400,
+            "max_generations": 3,
+            "initial": np.repeat(ROWS, 3, axis=0),
+        },
+    ),
     "patience": (lambda x: x.sum(axis=1), {"n": 12, "patience": 2, "max_generations": 100}),
     "convergence": (lambda x: x.sum(axis=1), {"n": 12, "popsize": 6, "max_generations": 100}),
     "time to spare": (weights, {"n": 12, "max_seconds": 1000.0}),

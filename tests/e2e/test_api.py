@@ -185,7 +185,7 @@ class OfAUser:
         (ones, {"target": 10}, True, StopReason.TARGET),
         (ones, {"target": 11}, False, StopReason.CONVERGED),
         (ones, {"target": 11, "max_generations": 2}, False, StopReason.GENERATIONS),
-        (ones, {"max_evaluations": 55}, None, StopReason.EVALUATIONS),
+        (ones, {"max_evaluations": 85}, None, StopReason.EVALUATIONS),
         (lambda x: 0 * ones(x), {"patience": 4, "algorithm": "pbil"}, None, StopReason.PATIENCE),
         ("onemax:n=10", {}, True, StopReason.TARGET),
         ("onemax:n=10", {"max_generations": 0}, False, StopReason.GENERATIONS),
@@ -198,7 +198,7 @@ def test_limits_end_a_run_and_success_is_known_where_a_goal_is(
 ) -> None:
     result = daedal.maximize(objective, n=10, **(QUICK | how))
     assert (result.success, result.stop) == (success, stop)
-    assert result.evaluations == how.get("max_evaluations", result.evaluations)
+    assert result.evaluated == how.get("max_evaluations", result.evaluated)
     assert result.generations == how.get("max_generations", how.get("patience", result.generations))
     assert result.optimum == (10.0 if isinstance(objective, str) else None)
 

@@ -33,7 +33,9 @@ def survivors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.parametrize("name", [*sorted(daedal.algorithms()), OWN_ALGORITHM], ids=lambda name: name[-11:])
+@pytest.mark.parametrize(
+    "name", [*sorted(daedal.algorithms()), OWN_ALGORITHM, "hboa, doubled"], ids=lambda name: name[-11:]
+)
 def test_killed_five_times_it_ends_as_if_nothing_had_happened(name: str, survivors: dict[str, Any]) -> None:
     report = survivors[name]
     assert report["endings"] == [signal.SIGKILL] * 5 + [0]

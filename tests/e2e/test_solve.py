@@ -61,7 +61,7 @@ def ones(x: Any) -> Any:
         ("mine.py:ones_of_a_row", ("--n", 12, "--by-row"), ones, {"n": 12}),
         ("mine.py:ones", ("--n", 12, "--minimize", "--target", 3), ones, {"n": 12, "minimize": True, "target": 3}),
         ("nk:a.nk", (), "nk:n=12,k=3,seed=1", {}),
-        ("hiff:n=16", ("--max-evaluations", 70), "hiff:n=16", {"max_evaluations": 70}),
+        ("hiff:n=16", ("--max-evaluations", 90), "hiff:n=16", {"max_evaluations": 90}),
         ("hiff:n=16", ("--patience", 1), "hiff:n=16", {"patience": 1}),
         ("hiff:n=16", ("--target", 40), "hiff:n=16", {"target": 40.0}),
         (

@@ -29,7 +29,8 @@ from daedal.run.checkpoint import load_checkpoint
 KILLS = 5
 N = 20
 MOMENTS = ["in a call", "in the callback", "while it writes", "from outside", "from outside"]
-ALGORITHMS = [*sorted(daedal.algorithms()), OWN_ALGORITHM]
+DOUBLED = "hboa, doubled"
+ALGORITHMS = [*sorted(daedal.algorithms()), OWN_ALGORITHM, DOUBLED]
 
 
 class Killed:
@@ -78,8 +79,16 @@ class Killed:
 
 def run(name: str, killed: Killed, **how: Any) -> daedal.Result:
     """Run from the beginning, with few rows a generation."""
-    size = {"flips": 0.3, "max_evaluations": 400} if name == OWN_ALGORITHM else {"popsize": 40, "max_generations": 20}
-    return daedal.maximize(killed, N, vectorized=False, algorithm=name, seed=11, **size, **how)
+    sizes: dict[str, dict[str, Any]] = {
+        OWN_ALGORITHM: {"flips": 0.3, "max_evaluations": 400},
+        DOUBLED: {"popsize": "auto", "max_evaluations": 400},
+    }
+    size = sizes.get(name, {"popsize": 40, "max_generations": 20})
+    return daedal.maximize(killed, N, vectorized=False, algorithm=algorithm(name), seed=11, **size, **how)
+
+
+def algorithm(name: str) -> str:
+    return "hboa" if name == DOUBLED else name
 
 
 def run_or_resume(name: str, path: Path, killed: Killed, every: str | int) -> daedal.Result:
@@ -87,7 +96,7 @@ def run_or_resume(name: str, path: Path, killed: Killed, every: str | int) -> da
         killed.watch_writing()
     how: dict[str, Any] = {"every": every, "callback": killed.callback}
     if path.exists():
-        return daedal.resume(path, killed, algorithm=name, **how)
+        return daedal.resume(path, killed, algorithm=algorithm(name), **how)
     return run(name, killed, checkpoint=path, **how)
 
 

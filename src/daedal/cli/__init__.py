@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 
 from daedal.cli.app import app
 
@@ -25,6 +26,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that a terminal cannot show is no reason to end
+    warnings.formatwarning = _warning
     try:
         code = app(args=sys.argv[1:] or ["--help"], prog_name="daedal", standalone_mode=False)
     except KeyboardInterrupt:
@@ -32,6 +34,20 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001  what is not the user's doing is raised again
         code = _complain(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """Write a warning about a budget in one line; those of other people's code say where they come from."""
+    from daedal.limits import BudgetWarning  # here, because help has no use for it
+
+    if issubclass(category, BudgetWarning):
+        return f"warning: {message}\n"
+    return _formatwarning(message, category, filename, lineno, line)
+
+
+_formatwarning = warnings.formatwarning
 
 
 def _complain(error: Exception) -> int:

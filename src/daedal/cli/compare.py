@@ -1,10 +1,11 @@
-"""`daedal compare`: several algorithms on one problem."""
+"""`daedal compare`: several algorithms on one problem, or on several with budgets."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -14,9 +15,12 @@ from rich.table import Table
 
 import daedal
 from daedal.cli import INTERRUPTED, options
+from daedal.cli.compare_budgets import Place, report_budgets
 from daedal.cli.options import settings_of
-from daedal.cli.output import finite
+from daedal.cli.output import finite, say
+from daedal.cli.study_output import Holm, StarTest, TestName, test_named
 from daedal.limits import Limits
+from daedal.objectives.bound import AnyObjective
 from daedal.objectives.spec import read_objective
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.registry import find_algorithm
@@ -27,10 +31,20 @@ from daedal.study.comparison import Summary, run_all, summarise
 
 
 def compare(
-    problem: options.Problem,
+    problem: Annotated[
+        list[str],
+        typer.Argument(
+            help='A problem ("trap:k=5,n=50", see `daedal list`), "path/to/file.py:function" or "cmd:PROGRAM"; several '
+            "with --budget."
+        ),
+    ],
     algorithm: Annotated[
         list[str], typer.Option("--algorithm", "-a", help='See `daedal list`, or "path/to/file.py:NAME"; repeat it.')
     ],
+    budget: Annotated[
+        list[int] | None,
+        typer.Option(help="Compare the best values after so many calls of the objective; repeat it for others."),
+    ] = None,
     popsize: options.Popsize = None,
     runs: Annotated[int, typer.Option(help="Runs of each algorithm, with the seeds from --seed on.")] = 10,
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
@@ -44,45 +58,77 @@ def compare(
     by_row: options.ByRow = False,
     shuffle: options.Shuffle = True,
     settings: options.Settings = None,
+    test: StarTest = TestName.SIGNED_RANK,
+    holm: Holm = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare algorithms on a problem: the same seeds for each."""
+    """Compare algorithms on a problem, or with budgets on several: the same seeds for each."""
     for name, value in (("--runs", runs), ("--workers", workers)):
         if value < 1:
             raise ValueError(f"expected {name} of at least 1, got {name} {value}")
     chosen = _algorithms(algorithm, settings, popsize)
-    objective = read_objective(problem, n)
-    configs = [
-        RunConfig(
-            objective=objective,
-            n=n,
-            algorithm=one,
-            seed=check_seed(seed + run),
-            minimize=minimize,
-            vectorized=not by_row,
-            shuffle=shuffle,
-            limits=Limits(
-                max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target
-            ),
-        )
-        for run in range(runs)  # run by run, so that an interrupted comparison is fair to all
-        for one in chosen.values()
+    problems = list(dict.fromkeys(problem))
+    budgets = _budgets(budget or [], problems, max_evaluations)
+    config = RunConfig(
+        objective="",
+        n=n,
+        algorithm=next(iter(chosen.values())),
+        seed=check_seed(seed),
+        minimize=minimize,
+        vectorized=not by_row,
+        shuffle=shuffle,
+        limits=Limits(
+            max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target
+        ),
+    )
+    objectives = {one: read_objective(one, n) for one in problems}
+    cells = [
+        (Place(problem=one, budget=calls, algorithm=name), _with_budget(config, objectives[one], chosen[name], calls))
+        for one in problems
+        for calls in budgets
+        for name in chosen
     ]
+    # run by run, so that an interrupted comparison is fair to all
+    configs = [replace(one, seed=check_seed(seed + run)) for run in range(runs) for _, one in cells]
+    for place, one in cells:
+        if (warning := one.budget_warning()) is not None:
+            at = "" if place.budget is None else f" on {place.problem} with {place.budget:,} calls"
+            say(f"warning: {place.algorithm}{at}: {warning}")
     results, interrupted = _run(configs, workers)
     found = {
-        name: [results[index] for index in range(first, len(configs), len(chosen)) if index in results]
-        for first, name in enumerate(chosen)
+        place: [results[index] for index in range(first, len(configs), len(cells)) if index in results]
+        for first, (place, _) in enumerate(cells)
     }
-    done = {name: of_algorithm for name, of_algorithm in found.items() if of_algorithm}
-    if as_json:
-        print(json.dumps(_report(problem, done), allow_nan=False))
-    elif done:
-        _show(problem, done)
+    if budget:
+        report_budgets(config, chosen, found, runs, test=test_named(test), holm=holm, as_json=as_json)
+    else:
+        done = {place.algorithm: of_algorithm for place, of_algorithm in found.items() if of_algorithm}
+        if as_json:
+            print(json.dumps(_report(problems[0], done), allow_nan=False))
+        elif done:
+            _show(problems[0], done)
     if interrupted:
         sys.exit(INTERRUPTED)
 
 
-def _algorithms(texts: list[str], settings: list[str] | None, popsize: int | None) -> dict[str, Algorithm]:
+def _budgets(given: list[int], problems: list[str], max_evaluations: int | None) -> list[int | None]:
+    """Check what is asked for; no budget is one without a number."""
+    if given and max_evaluations is not None:
+        raise ValueError("expected --budget or --max-evaluations, got both: a budget is what ends a run")
+    if not given and len(problems) > 1:
+        raise ValueError(f"expected one problem, or --budget B to compare on several, got {len(problems)}")
+    for calls in given:
+        if calls < 1:
+            raise ValueError(f"expected --budget of at least 1 call of the objective, got --budget {calls}")
+    return [*sorted(set(given))] or [None]
+
+
+def _with_budget(config: RunConfig, objective: AnyObjective, algorithm: Algorithm, budget: int | None) -> RunConfig:
+    limits = config.limits if budget is None else replace(config.limits, max_evaluations=budget)
+    return replace(config, objective=objective, algorithm=algorithm, limits=limits)
+
+
+def _algorithms(texts: list[str], settings: list[str] | None, popsize: str | None) -> dict[str, Algorithm]:
     """Find the algorithms, each once, by what the table calls them; --popsize is for those that have one."""
     found = [(text, find_algorithm(text)) for text in dict.fromkeys(texts)]
     names = [one.name for _, one in found]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 
 _SHOWN = 12  # generations in the live table
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal

@@ -19,12 +19,18 @@ Algorithm: TypeAlias = Annotated[
     str, typer.Option("--algorithm", "-a", help='See `daedal list`, or "path/to/file.py:NAME" for one of your own.')
 ]
 Popsize: TypeAlias = Annotated[
-    int | None, typer.Option(help="Population size; chosen from n if not given. Short for --set popsize=P.")
+    str | None,
+    typer.Option(
+        metavar="P|auto",
+        help="Population size; chosen from n and --max-evaluations if not given; auto: doubled again and again.",
+    ),
 ]
 Variables: TypeAlias = Annotated[
     int | None, typer.Option("--n", help="Number of variables, for file.py:function and cmd:PROGRAM.")
 ]
-MaxEvaluations: TypeAlias = Annotated[int | None, typer.Option(help="Evaluate no more rows than this in a run.")]
+MaxEvaluations: TypeAlias = Annotated[
+    int | None, typer.Option(help="Call the objective for no more rows than this in a run.")
+]
 MaxGenerations: TypeAlias = Annotated[int | None, typer.Option(help="Run no more generations than this.")]
 Patience: TypeAlias = Annotated[int | None, typer.Option(help="Stop after this many generations without progress.")]
 MaxSeconds: TypeAlias = Annotated[float | None, typer.Option(help="Stop after this many seconds on the clock.")]
@@ -64,9 +70,9 @@ def _pairs(words: list[str]) -> dict[str, str]:
     return found
 
 
-def settings_of(words: list[str] | None, popsize: int | None) -> dict[str, str | int]:
+def settings_of(words: list[str] | None, popsize: str | None) -> dict[str, str]:
     """Give what `--set` and `--popsize` set."""
-    found: dict[str, str | int] = {**_pairs(words or [])}
+    found = _pairs(words or [])
     if popsize is not None:
         if "popsize" in found:
             raise ValueError("expected --popsize or --set popsize=P, got both")

@@ -9,8 +9,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from daedal.cli import INTERRUPTED, options
-from daedal.cli.study import Confirm, FullGrid, Holm, RetryFailed, StarTest, TableForm, Workers
-from daedal.cli.study_output import Form, TestName, plot_problems, prepare_figures, test_named
+from daedal.cli.study import Confirm, FullGrid, RetryFailed, TableForm, Workers
+from daedal.cli.study_output import Form, Holm, StarTest, TestName, plot_problems, prepare_figures, test_named
 from daedal.cli.study_run import checked_order, run_and_show, run_with_display
 from daedal.study.paper import FIGURES, table1
 from daedal.study.store import Store

@@ -14,9 +14,21 @@ import typer
 
 from daedal.cli import options
 from daedal.cli.output import check_output, say, write_pieces
-from daedal.cli.study_output import Form, TestName, plot_problems, show_rows, show_sizes, show_status, test_named
+from daedal.cli.study_output import (
+    Form,
+    Holm,
+    StarTest,
+    TestName,
+    plot_problems,
+    show_budgets,
+    show_rows,
+    show_sizes,
+    show_status,
+    test_named,
+)
 from daedal.cli.study_run import checked_order, run_and_show
 from daedal.study.analysis import analyse
+from daedal.study.budgets import analyse_budgets
 from daedal.study.example import EXAMPLE
 from daedal.study.export import export as exported
 from daedal.study.run import COLUMNS
@@ -55,10 +67,6 @@ class Export(StrEnum):
 
 
 TableForm: TypeAlias = Annotated[Form, typer.Option("--format", help="How to write the table.")]
-StarTest: TypeAlias = Annotated[
-    TestName, typer.Option("--test", help="Pairs of the same seed (signed-rank), or two samples (mann-whitney).")
-]
-Holm: TypeAlias = Annotated[bool, typer.Option("--holm", help="Correct for the number of pairs (Holm).")]
 Number: TypeAlias = Annotated[
     int | None,
     typer.Option("--study", metavar="N", help="Which study of the store; the one last run where not given."),
@@ -124,17 +132,22 @@ def show_table(
     output: Output = None,
     number: Number = None,
 ) -> None:
-    """Show the sizes that solve 50 and 90 % of the runs, their effort, and who is significantly better."""
+    """Show the sizes that solve 50 and 90 % of the runs, or what each budget buys, and who is significantly better."""
     check_output(output, store)
     with Store(store, create=False) as opened:
         study, confirm, _ = chosen_study(opened, number)
         runs = opened.runs()
     form = form or _by_suffix(output, {".md": Form.MARKDOWN, ".tex": Form.LATEX, ".csv": Form.CSV, ".json": Form.JSON})
     form = form or Form.RICH
+    name = test_named(test)
+    if study.budgets:
+        if sizes:
+            raise ValueError("expected a study that looks for population sizes with --sizes, got one with budgets")
+        show_budgets(analyse_budgets(study, runs, test=name, correct=holm), form, output, test=name, holm=holm)
+        return
     if sizes:
         show_sizes(study, runs, form, output)
         return
-    name = test_named(test)
     show_rows(analyse(study, runs, test=name, correct=holm, confirm=confirm), form, output, test=name, holm=holm)
 
 
@@ -167,7 +180,10 @@ def plot(
     problem: Annotated[list[str] | None, typer.Option("--problem", help="A problem of the study; repeat it.")] = None,
     number: Number = None,
 ) -> None:
-    """Draw the average best fitness against evaluations and CPU time, one figure a problem, as SVG and PNG."""
+    """Draw the average best fitness against evaluations and CPU time, one figure a problem, as SVG and PNG.
+
+    With budgets: the median and the quartiles against the budget, one panel a problem.
+    """
     with Store(store, create=False) as opened:
         study, _, _ = chosen_study(opened, number)
         runs = opened.runs()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import groupby
+from typing import TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -15,8 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from daedal.cli.stderr_capture import captured_stderr
-from daedal.cli.study_tables import rich_table
+from daedal.cli.study_tables import budget_table, rich_table
 from daedal.study.analysis import Row, analyse
+from daedal.study.budgets import BudgetRow, analyse_budgets
 from daedal.study.plan import Unsettled
 from daedal.study.progress import Progress
 from daedal.study.wording import counted
@@ -25,6 +28,8 @@ _SECONDS_BETWEEN_TABLES = 1.0
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
 _LINES_ABOVE = 5  # of the display that are not the table
 _SECONDS_OF_A_PAGE = 5.0
+
+_Row = TypeVar("_Row", Row, BudgetRow)
 
 
 class StudyDisplay:
@@ -76,7 +81,7 @@ class StudyDisplay:
         ahead = sum(progress.ahead.values())
         words = [
             f"{counted(progress.found + progress.done, 'run')} done",
-            f"at least {ahead:,} left" if ahead else "none left",
+            f"{'' if progress.study.budgets else 'at least '}{ahead:,} left" if ahead else "none left",
         ]
         if progress.failed:
             words.append(f"{progress.failed:,} failed")
@@ -88,35 +93,40 @@ class StudyDisplay:
 
     def picture(self, progress: Progress) -> Group:
         """Give the whole display: how far it is, and the table so far, problem by problem in turn if it is long."""
-        rows = analyse(progress.study, progress.runs)
-        total, completed = _answers(rows)
-        if progress.order.full_grid:
-            completed = progress.found + progress.done
-            total = completed + sum(progress.ahead.values())
+        completed = progress.found + progress.done
+        total = completed + sum(progress.ahead.values())
+        if progress.study.budgets:
+            page = self._page(analyse_budgets(progress.study, progress.runs), partial(budget_table, legend=False))
+        else:
+            rows = analyse(progress.study, progress.runs)
+            if not progress.order.full_grid:
+                total, completed = _answers(rows)
+            page = self._page(rows, partial(rich_table, width=self.console.width, legend=False))
         bar = Table.grid(padding=(0, 2))
         bar.add_row(ProgressBar(total=max(total, 1), completed=completed, width=30), Text(self.line(progress)))
-        return Group(bar, Text(), *self._page(rows))
+        return Group(bar, Text(), *page)
 
-    def _page(self, rows: list[Row]) -> list[RenderableType]:
+    def _page(self, rows: Sequence[_Row], table: Callable[[list[_Row]], RenderableType]) -> list[RenderableType]:
         """Give the table, or as many of its problems as there is room for, with another one first every few seconds."""
         problems = [list(of_problem) for _, of_problem in groupby(rows, key=lambda row: row.problem)]
         room = max(self.console.size.height - _LINES_ABOVE, 4)
-        if self._height(problems) <= room:
-            return [self._table(problems)]
+
+        def joined(some: list[list[_Row]]) -> RenderableType:
+            return table([row for of_problem in some for row in of_problem])
+
+        if self._height(joined(problems)) <= room:
+            return [joined(problems)]
         first = int((self.clock() - self._started) / _SECONDS_OF_A_PAGE) % len(problems)
         turned = problems[first:] + problems[:first]
         shown = 1
-        while shown < len(turned) and self._height(turned[: shown + 1]) <= room:
+        while shown < len(turned) and self._height(joined(turned[: shown + 1])) <= room:
             shown += 1
         numbers = ", ".join(str((first + place) % len(problems) + 1) for place in range(shown))
         note = f"{'problem' if shown == 1 else 'problems'} {numbers} of {len(problems)}; the others follow in turn"
-        return [self._table(turned[:shown]), Text(note, style="dim")]
+        return [joined(turned[:shown]), Text(note, style="dim")]
 
-    def _table(self, problems: list[list[Row]]) -> RenderableType:
-        return rich_table([row for rows in problems for row in rows], width=self.console.width, legend=False)
-
-    def _height(self, problems: list[list[Row]]) -> int:
-        return len(self.console.render_lines(self._table(problems), pad=False))
+    def _height(self, table: RenderableType) -> int:
+        return len(self.console.render_lines(table, pad=False))
 
 
 def _answers(rows: list[Row]) -> tuple[int, int]:

@@ -6,14 +6,18 @@ import io
 from enum import StrEnum
 from itertools import chain, count, islice
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
+import typer
 from rich.console import Console, RenderableType
 from rich.table import Table
 
 from daedal.cli.output import file_name, new_folder, say, write_pieces
-from daedal.cli.study_tables import rich_table, sizes_table
+from daedal.cli.study_tables import budget_table, rich_table, sizes_table
 from daedal.settings.parameters import unknown
 from daedal.study.analysis import Row, Runs
+from daedal.study.anytime import draw_anytime
+from daedal.study.budgets import BudgetRow, analyse_budgets
 from daedal.study.export import export as exported
 from daedal.study.figures import draw, find_matplotlib, save
 from daedal.study.published import published
@@ -21,8 +25,12 @@ from daedal.study.rank_tests import Test
 from daedal.study.spec import Study
 from daedal.study.status import Status
 from daedal.study.tables import (
+    BUDGET_COLUMNS,
     ROW_COLUMNS,
     SIZE_COLUMNS,
+    budget_latex,
+    budget_markdown,
+    flat_budgets,
     flat_rows,
     flat_sizes,
     latex,
@@ -52,20 +60,27 @@ class TestName(StrEnum):
     MANN_WHITNEY = "mann-whitney"
 
 
+StarTest: TypeAlias = Annotated[
+    TestName, typer.Option("--test", help="Pairs of the same seed (signed-rank), or two samples (mann-whitney).")
+]
+Holm: TypeAlias = Annotated[bool, typer.Option("--holm", help="Correct for the number of pairs (Holm).")]
+
+
 def show_status(found: Status) -> None:
     """Show how far a study is, cell by cell, and what has failed."""
     console = Console(highlight=False, markup=False, emoji=False)
     grid = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("problem", "algorithm", "popsize", "done", "failed", "left", "solved"):
+    budgeted = any(cell.budget is not None for cell in found.cells)
+    for name in ("problem", "algorithm", "budget" if budgeted else "popsize", "done", "failed", "left", "solved"):
         grid.add_column(name, justify="left" if name in ("problem", "algorithm") else "right")
     for cell in found.cells:
-        size = "" if cell.popsize is None else f"{cell.popsize:,}"  # there are algorithms without a population
+        size = cell.budget or cell.popsize  # there are algorithms without a population
         solved = "?" if cell.solved is None else f"{cell.solved:,}"
         counts = (f"{one:,}" for one in (cell.done, cell.failed, cell.left))
-        grid.add_row(cell.problem, cell.algorithm, size, *counts, solved)
+        grid.add_row(cell.problem, cell.algorithm, "" if size is None else f"{size:,}", *counts, solved)
     console.print(grid)
     done, failed, left, killed = (found.total(name) for name in ("done", "failed", "left", "killed"))
-    ahead = f"at least {left:,} left" if left else "none left: the study is complete"
+    ahead = f"{'' if budgeted else 'at least '}{left:,} left" if left else "none left: the study is complete"
     ended = f"{failed:,} failed" + (f", {killed:,} killed" if killed else "")
     console.print(f"\n{counted(done, 'run')} done, {ended}, {ahead}", markup=False)
     for error, times in islice(found.errors.items(), _ERRORS_SHOWN):
@@ -110,6 +125,18 @@ def show_rows(rows: list[Row], form: Form, output: Path | None, *, test: Test, h
         write_pieces(exported(flat_rows(rows, published=published()), form.value, ROW_COLUMNS), output)
 
 
+def show_budgets(rows: list[BudgetRow], form: Form, output: Path | None, *, test: Test, holm: bool) -> None:
+    """Write the table of a study with budgets in a format."""
+    if form is Form.RICH:
+        _write(budget_table(rows, test=test, correct=holm), output)
+    elif form is Form.MARKDOWN:
+        _write(budget_markdown(rows, test=test, correct=holm), output)
+    elif form is Form.LATEX:
+        _write(budget_latex(rows, test=test, correct=holm), output)
+    else:
+        write_pieces(exported(flat_budgets(rows), form.value, BUDGET_COLUMNS), output)
+
+
 def _write(what: RenderableType, output: Path | None) -> None:
     """Write a table or a text for eyes."""
     if isinstance(what, str):
@@ -123,12 +150,16 @@ def _write(what: RenderableType, output: Path | None) -> None:
 
 
 def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> None:
-    """Draw the figures of the problems that are named, or of all."""
+    """Draw the figures of the problems that are named, or of all; one for all of them where there are budgets."""
     known = [problem.name for problem in study.problems]
     for name in names:
         if name not in known:
             raise ValueError(unknown("problem of the study", name, known))
     prepare_figures(folder)
+    if study.budgets:
+        for path in save(draw_anytime(analyse_budgets(study, runs), names), folder / "anytime"):
+            say(str(path))
+        return
     taken: set[str] = set()
     for problem in study.problems:
         file = _free_name(file_name(problem.name), taken)

@@ -11,10 +11,11 @@ from pathlib import Path
 from daedal.cli import INTERRUPTED
 from daedal.cli.output import say
 from daedal.cli.study_display import StudyDisplay
-from daedal.cli.study_output import Form, show_rows
+from daedal.cli.study_output import Form, show_budgets, show_rows
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.signals import ended_properly
 from daedal.study.analysis import analyse
+from daedal.study.budgets import analyse_budgets
 from daedal.study.progress import MOST_CONFIRMED, Order, Progress
 from daedal.study.rank_tests import Test
 from daedal.study.runner import run_study
@@ -49,9 +50,15 @@ def run_and_show(
     with Store(path) as store:
         finished = run_with_display(study, store, order, dask=dask)
         _, confirm, _ = store.study()  # an earlier order may have asked for it
-        rows = analyse(study, store.runs(), test=test, correct=holm, confirm=confirm)
-    show_rows(rows, form, None, test=test, holm=holm)
-    failed = sum(row.failed for row in rows)
+        runs = store.runs()
+    if study.budgets:
+        of_budgets = analyse_budgets(study, runs, test=test, correct=holm)
+        show_budgets(of_budgets, form, None, test=test, holm=holm)
+        failed = sum(row.failed for row in of_budgets)
+    else:
+        rows = analyse(study, runs, test=test, correct=holm, confirm=confirm)
+        show_rows(rows, form, None, test=test, holm=holm)
+        failed = sum(row.failed for row in rows)
     if failed:
         have = "has" if failed == 1 else "have"
         told = f"daedal study status --store {shlex.quote(str(path))} says why"

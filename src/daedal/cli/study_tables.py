@@ -10,9 +10,11 @@ from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResul
 from rich.text import Text
 
 from daedal.study.analysis import Row, Runs
+from daedal.study.budgets import BudgetRow
 from daedal.study.published import PublishedTable
 from daedal.study.rank_tests import Test
 from daedal.study.spec import Study
+from daedal.study.tables.budgets import DISPENSABLE, budget_legend, budget_sheet
 from daedal.study.tables.content import LEFT, NONE, OPEN, OTHER, Cell, of_rows, problem_title, size_lines
 from daedal.study.tables.legend import legend_of
 from daedal.study.tables.sheets import Column, Group, Sheet, one_below_other, side_by_side, with_names, with_problems
@@ -66,6 +68,18 @@ def sizes_table(study: Study, runs: Runs) -> ConsoleRenderable:
     return _Laid([*sheets, Sheet(columns[1:], narrow, headed=True)], [])
 
 
+def budget_table(
+    rows: Sequence[BudgetRow], *, test: Test = "signed-rank", correct: bool = False, legend: bool = True
+) -> ConsoleRenderable:
+    """Lay out the table of a study with budgets; a narrow terminal has fewer columns of it."""
+    whole = budget_sheet(rows)
+    narrow = [budget_sheet(rows, without=DISPENSABLE[:count]) for count in range(1, len(DISPENSABLE) + 1)]
+    return _Laid(
+        [with_problems(whole.columns, whole.groups), whole, *narrow],
+        budget_legend(rows, test, correct) if legend else [],
+    )
+
+
 @dataclass(frozen=True)
 class _Laid:
     """The first of several sheets that fits the console, or else the last, and a legend below it."""
@@ -84,7 +98,8 @@ class _Laid:
         else:
             columns = _columns(sheet, shorter=missing)
         lines = [*_lines(sheet, columns, width)]
-        lines += [Text(), *(Text(sentence, style="dim") for sentence in self.legend)] if self.legend else []
+        legend = [*self.legend, *([sheet.note] if sheet.note else [])] if self.legend else []
+        lines += [Text(), *(Text(sentence, style="dim") for sentence in legend)] if legend else []
         for line in lines:
             line.rstrip()
             yield _in_ascii(line) if options.ascii_only else line

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.evaluation import memory_cache
 from daedal.evaluation.batch import AnsweredRows, Batch
 from daedal.evaluation.caller import Caller, ObjectiveError, Places
 from daedal.evaluation.engine import SECONDS_BETWEEN_NOTES, Engine, start_engine
 from daedal.evaluation.failures import Failure, OnError
 from daedal.evaluation.layered_cache import LayeredCache, RowCache
+from daedal.evaluation.memory_cache import Lookup
 from daedal.evaluation.options import DEFAULTS, EvaluationOptions
 from daedal.types import Bits, Fitness, Json, State, StateError, to_text
 
@@ -30,9 +32,10 @@ class Evaluator:
     """Evaluates batches of rows.
 
     Every row that is asked for is evaluated, answered from the cache, or failed: `evaluations` is the sum of the
-    three. The fitness that comes out is always maximised, whatever the sign of the caller. `order`, shape (n,), says
-    which variable of the optimizer each variable of the objective is; None: the same. `cache` keeps values beyond this
-    run, too. For `on_exit` see `ProcessPool`, for `seconds_between_notes` see `Serial`.
+    three, and `calls`, which are limited, that of the first and the last; a row that is tried again is one call. The
+    fitness that comes out is always maximised, whatever the sign of the caller. `order`, shape (n,), says which
+    variable of the optimizer each variable of the objective is; None: the same. `cache` keeps values beyond this run,
+    too. For `on_exit` see `ProcessPool`, for `seconds_between_notes` see `Serial`.
     """
 
     def __init__(
@@ -83,6 +86,16 @@ class Evaluator:
         """Rows asked for, and answered."""
         return self.evaluated + self.cached + self.failed
 
+    @property
+    def calls(self) -> int:
+        """Rows that the objective was called for, in batches that were committed."""
+        return self._evaluated + self.failed
+
+    def prepare(self) -> None:
+        """Compile or load what remembers rows, if anything does."""
+        if self.options.deduplicate:
+            memory_cache.prepare()
+
     def close(self) -> None:
         """End the workers, and tell nobody any more."""
         self.listener = None  # who listens holds this: two that hold each other stay until garbage is collected
@@ -100,13 +113,17 @@ class Evaluator:
         self.commit()
         return fitness
 
-    def evaluate(self, x: Bits) -> Fitness:
+    def evaluate(self, x: Bits, *, most: int | None = None, fresh: bool = False) -> Fitness:
         """Do the same, but count and remember nothing yet: `commit` does, once the answer has arrived.
 
-        Until then x is not to change.
+        Until then x is not to change. Of the rows only the first are answered, as many as there are with no more than
+        `most` calls of the objective, at least one. Those of a fresh batch are evaluated even where they are known.
         """
         leftover = self._uncommitted()
-        batch = Batch(x, self._known.look_up(x, apart_from=leftover))
+        lookup = Lookup.all_new(len(x)) if fresh else self._known.look_up(x, apart_from=leftover)
+        if most is not None:
+            lookup = lookup.prefix(most)
+        batch = Batch(x[: len(lookup.values)], lookup)
         if leftover is not None:
             found = leftover.find(batch.new)
             places = np.flatnonzero(~np.isnan(found))

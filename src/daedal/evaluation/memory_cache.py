@@ -43,6 +43,15 @@ class Lookup(NamedTuple):
         is_new = self.new_index >= 0
         return self._replace(new_index=np.where(is_new, np.cumsum(is_new) - 1, -1), first=np.flatnonzero(is_new))
 
+    def prefix(self, most: int) -> Lookup:
+        """Give that of the first rows, as many as there are with no more than so many new ones."""
+        if len(self.first) <= most:
+            return self
+        rows = int(self.first[most])
+        return Lookup(
+            self.values[:rows], self.new_index[:rows], self.first[:most], self.keys[:rows], self.hashes[:rows]
+        )
+
     def with_known(self, known: NDArray[np.bool_], values: Fitness) -> Lookup:
         """Give the same where some of the new rows are known after all, with their values, both shape (new rows,)."""
         is_new = self.new_index >= 0

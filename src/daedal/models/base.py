@@ -67,6 +67,9 @@ class Model(ABC):
     compiled: ClassVar[bool] = False
     """Whether it has kernels of its own, which take some seconds to compile when they are first used."""
 
+    slowness: ClassVar[float] = 1.0
+    """How many times as many generations as others it needs: for few evaluations, so much smaller a population."""
+
     def __post_init__(self) -> None:
         check_types(self)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,8 @@ class PBIL(Model):
     >>> PBIL(learning_rate=0.1).fit(x, rng=np.random.default_rng(0)).probabilities
     array([0.55, 0.45])
     """
+
+    slowness: ClassVar[float] = 4.0
 
     learning_rate: float = 0.02
     best: int = 1

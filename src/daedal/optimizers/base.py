@@ -3,75 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.limits import Limits, StopReason
+from daedal.optimizers.records import Best, Generation, Info
 from daedal.rng import Stream, check_seed, restore_rng, rng_state, stream
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
-
-Info: TypeAlias = Mapping[str, float]
-"""What a generation reports, by name: epochs, error, edges."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Best:
-    """The best solution so far.
-
-    Attributes
-    ----------
-    x
-        Bits, shape (n,).
-    fitness
-        Its fitness.
-    generation, evaluations
-        When it was found; the whole batch it came in counts.
-    """
-
-    x: Bits
-    fitness: float
-    generation: int
-    evaluations: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Generation:
-    """The record of one generation.
-
-    Attributes
-    ----------
-    generation
-        0 for the first one.
-    evaluations
-        Rows evaluated so far.
-    best
-        Best fitness so far.
-    mean
-        Mean fitness of the rows evaluated in this generation, those of finite fitness.
-    cpu_seconds
-        CPU time of the run so far.
-    info
-        What the optimizer reports: training epochs, error, ...
-    """
-
-    generation: int
-    evaluations: int
-    best: float
-    mean: float
-    cpu_seconds: float = 0.0
-    info: Info = field(default_factory=dict)
 
 
 class Optimizer(Protocol):
     """Anything that can be asked for rows and told their fitness; it maximises.
 
     This is the whole contract: runs, checkpoints, workers, comparisons and studies know nothing else of an optimizer.
-    `BaseOptimizer` keeps most of it.
+    `BaseOptimizer` keeps most of it, and is told by runs what was free (`settle`). The last batch of any other
+    optimizer is not told to it where the run's evaluations do not suffice for all of its rows.
     """
 
     @property
@@ -129,8 +78,22 @@ class BaseOptimizer(ABC):
         Random numbers for the subclass; they are part of the state.
     generation
         The number of the generation under way, from 0 on.
+    evaluations
+        Rows told so far.
+    calls
+        Those of them that the objective was called for, which `max_evaluations` limits: in a run, rows that are known
+        are free. An optimizer by itself has no memory, and every row counts.
+    metered
+        Whether somebody else, such as a run, cuts the last batch and tells what it cost: see `settle`.
+    fresh
+        Whether the rows asked for are to be evaluated even where their values are known: where values scatter.
+    explanation
+        What it chose to do, and why, for the result; maybe nothing.
     """
 
+    metered = False
+    fresh = False
+    explanation = ""
     reproducible: ClassVar[bool] = False
     """Whether `propose` gives the same rows again from the state before it, so that neither they nor `rng` are kept:
     where all random numbers come from the seed and the generation, or from optimizers that this one is made of."""
@@ -148,13 +111,15 @@ class BaseOptimizer(ABC):
         self.stop: StopReason | None = None
         self.best: Best | None = None
         self.evaluations = 0
+        self.calls = 0
         self.generation = 0
         self._asked: Bits | None = None
+        self._cost: int | None = None  # calls for the rows asked for; None: one for each
         self._told: list[Fitness] = []  # finite fitness of this generation, batch by batch
 
     @abstractmethod
     def propose(self) -> Bits:
-        """Give the next rows, shape (rows, n), which are cut to `rows_left`; of the state, only `rng` may change."""
+        """Give the next rows, shape (rows, n); the last may be cut off. Of the state, only `rng` may change."""
 
     @abstractmethod
     def learn(self, rows: Bits, fitness: Fitness) -> Info | None:
@@ -170,9 +135,9 @@ class BaseOptimizer(ABC):
         """Compile or load what is needed: nothing, unless a subclass says otherwise."""
 
     def rows_left(self, rows: int) -> int:
-        """Limit a number of rows to the evaluations that are left."""
+        """Limit a number of rows to the calls of the objective that are left."""
         most = self.limits.max_evaluations
-        return rows if most is None else min(rows, most - self.evaluations)
+        return rows if most is None else min(rows, most - self.calls)
 
     def ask(self) -> Bits:
         """Give the next rows to evaluate, shape (rows, n); the same ones until they are told."""
@@ -182,11 +147,20 @@ class BaseOptimizer(ABC):
             before = self.rng.bit_generator.state
             try:
                 rows = self.propose()
-                self._asked = rows[: self.rows_left(len(rows))]
+                self._asked = rows if self.metered else rows[: self.rows_left(len(rows))]
             finally:
                 if self._asked is None:  # Ctrl-C, say: the checkpoint that is written then has to give the same rows
                     self.rng.bit_generator.state = before
         return self._asked.copy()
+
+    def settle(self, rows: int, *, calls: int) -> None:
+        """Hear, before `tell`, how many of the rows asked for will be told, the first ones, and what they cost.
+
+        Fewer than all are the last that the evaluations suffice for. Rows whose values were known cost nothing.
+        """
+        if self._asked is None or not 1 <= rows <= len(self._asked) or not 0 <= calls <= rows:
+            raise ValueError(f"expected some of the rows asked for, and at most a call for each, got {rows=}, {calls=}")
+        self._asked, self._cost = self._asked[:rows], calls
 
     def tell(self, fitness: Fitness) -> Generation | None:
         """Take the fitness, shape (rows,), of the rows that `ask` gave, in their order."""
@@ -195,12 +169,14 @@ class BaseOptimizer(ABC):
         values = _checked(fitness, len(self._asked))
         rows, self._asked = self._asked, None
         self.evaluations += len(rows)
+        self.calls += len(rows) if self._cost is None else self._cost
+        self._cost = None
         self._update_best(rows, values)
         self._told.append(values[np.isfinite(values)])
         info = self.learn(rows, values)
         assert self.best is not None
         limit = self.limits.reached(
-            evaluations=self.evaluations,
+            evaluations=self.calls,
             best=self.best.fitness,
             generation=None if info is None else self.generation,
             since_best=self.generation - self.best.generation,
@@ -225,6 +201,7 @@ class BaseOptimizer(ABC):
         fields: dict[str, Json] = {
             "generation": self.generation,
             "evaluations": self.evaluations,
+            "calls": self.calls,
             "stop": None if self.stop is None else self.stop.value,
             "best": None,
         }
@@ -243,6 +220,7 @@ class BaseOptimizer(ABC):
     def restore(self, state: State) -> None:
         """Go on where another optimizer, built alike, stood when it gave its state; subclasses extend it."""
         self.generation, self.evaluations = state.whole("generation"), state.whole("evaluations")
+        self.calls, self._cost = state.whole("calls"), None
         self.stop = StopReason(state.text("stop")) if state.given("stop") else None
         self.initial = state.bits("initial", self.n) if "initial" in state.arrays else None
         self._told = [state.floats("told")]
@@ -263,13 +241,14 @@ class BaseOptimizer(ABC):
         if not self._is_possible():
             found = None if self.best is None else self.best.generation
             raise ValueError(
-                f"no run has {self.evaluations} evaluations in generation {self.generation} with a best solution of "
-                f"generation {found}"
+                f"no run has {self.evaluations} evaluations and {self.calls} calls in generation {self.generation} "
+                f"with a best solution of generation {found}"
             )
 
     def _is_possible(self) -> bool:
-        rows = 1 if self._asked is None else len(self._asked)
+        rows = 1 if self._asked is None or (self.metered and len(self._asked)) else len(self._asked)
         goes_on = 1 <= rows == self.rows_left(rows) if self.stop is None else self._asked is None
+        goes_on = goes_on and 0 <= self.calls <= self.evaluations
         if self.best is None:
             return goes_on and self.evaluations == self.generation == 0 and self.stop is None
         return goes_on and self.best.generation <= self.generation and 0 < self.best.evaluations <= self.evaluations

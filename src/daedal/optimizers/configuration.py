@@ -51,9 +51,23 @@ class Configuration(ABC):
         """What kind of algorithm this is, apart from its settings."""
         return type(self).__name__
 
-    def resolved(self, n: int) -> Configuration:
-        """Give the configuration with everything chosen that depends on n, such as a population size."""
+    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> Configuration:
+        """Give the configuration with everything chosen, such as a population size, that is not given.
+
+        Parameters
+        ----------
+        n
+            Number of variables.
+        max_evaluations
+            The evaluations that there are for it, if anybody knows.
+        workers
+            How many rows can be evaluated side by side.
+        """
         return self
+
+    def budget_warning(self, max_evaluations: int) -> str | None:
+        """Say so, in a sentence, if so many evaluations are too few for this configuration, which is resolved."""
+        return None
 
     def parameters(self) -> dict[str, Parameter]:
         """List what can be set, with the values in force as defaults."""
@@ -216,6 +230,7 @@ class Algorithm:
         own = {name: value for name, value in current(self.limits).items() if getattr(given, name) is None}
         return dataclasses.replace(given, **own)  # type: ignore[arg-type]
 
-    def resolved(self, n: int) -> Algorithm:
-        """Give this algorithm with everything chosen that depends on n."""
-        return dataclasses.replace(self, configuration=self.configuration.resolved(n))
+    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> Algorithm:
+        """Give this algorithm with everything chosen that is not given: see `Configuration.resolved`."""
+        chosen = self.configuration.resolved(n, max_evaluations=max_evaluations, workers=workers)
+        return dataclasses.replace(self, configuration=chosen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,32 +11,17 @@ from numpy.typing import NDArray
 
 from daedal.limits import Limits, StopReason
 from daedal.models.base import Fitted, Model
-from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.popsize import LEAST_POPSIZE, choose_popsize, three_generations
+from daedal.optimizers.records import Info
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
+from daedal.optimizers.restarts import POPULATION_LIMITS, Restarts
 from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, stream
-from daedal.settings.checks import check_fits, check_one_of, check_whole
+from daedal.settings.checks import check_one_of
 from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, State
-
-_BYTES_AN_ENTRY = 12
-"""Memory for each bit of a population: candidates, parents, the model's copies and its noise."""
-
-
-def default_popsize(n: int) -> int:
-    """Give a population size that solves deceptive problems of n variables as a rule (docs/models.md has the runs)."""
-    return min(500 + 40 * n, 16_000)
-
-
-def choose_popsize(popsize: int | None, n: int) -> int:
-    """Give popsize, or the default for n where it is None; refuse what does not fit into memory."""
-    default = default_popsize(n)
-    if popsize is None:
-        popsize = default
-    popsize = check_whole("popsize", popsize, least=2, hint=f"the default for n={n} is {default}")
-    check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
-    return popsize
 
 
 class EDA(BaseOptimizer):
@@ -54,7 +39,7 @@ class EDA(BaseOptimizer):
     model
         What is fitted to the parents.
     popsize
-        Parents and candidates together; None: `default_popsize(n)`.
+        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so.
     seed
         Same seed, same run; None: a fresh one, to be read from `seed`.
     limits
@@ -93,13 +78,14 @@ class EDA(BaseOptimizer):
         super().__init__(
             n=n,
             seed=seed,
-            limits=Limits(max_generations=150, patience=50) if limits is None else limits,
+            limits=POPULATION_LIMITS if limits is None else limits,
             initial=initial,
         )
         if not isinstance(model, Model):
             raise TypeError(f"expected a model, such as daedal.models.DAE(), got model={model!r}")
         self.model = model
-        self.popsize = choose_popsize(popsize, self.n)
+        most = self.limits.max_evaluations
+        self.popsize = choose_popsize(popsize, self.n, most, slowness=model.slowness)
         check_one_of("selection", selection, tuple(SELECTIONS))
         check_one_of("replacement", replacement, tuple(REPLACEMENTS))
         self.selection = selection
@@ -113,8 +99,9 @@ class EDA(BaseOptimizer):
         self._fitted_before: Fitted | None = None  # of the generation told last, while the next is asked for
 
     def prepare(self) -> None:
-        """Compile or load the model's kernels."""
-        self.model.prepare()
+        """Compile or load the model's kernels, unless the run ends with the first population."""
+        if self.limits.max_generations != 0 and (self.generation or self.rows_left(self.popsize + 1) > self.popsize):
+            self.model.prepare()
 
     def propose(self) -> Bits:
         """Give the first population, or candidates, shape (rows, n)."""
@@ -129,6 +116,16 @@ class EDA(BaseOptimizer):
         if self._select() and not improved:
             self.stop = StopReason.CONVERGED
         return {} if self._fitted is None else self._fitted.info
+
+    @property
+    def population(self) -> Scored:
+        """The population, shape (rows, n), and its fitness, shape (rows,)."""
+        rows, fitness = self._population
+        return rows ^ self._mask, fitness
+
+    def majority(self) -> Bits:
+        """Give the row, shape (n,), on each bit of which most of the population agree."""
+        return (2 * self._population[0].sum(axis=0, dtype=np.int64) > len(self._population[0])).astype(np.uint8) ^ self._mask
 
     def state(self) -> State:
         """Give what is needed to go on from the generation told last, also while rows wait for their fitness."""
@@ -184,7 +181,7 @@ class EDA(BaseOptimizer):
 
     def _first_population(self) -> Bits:
         rng = stream(self.seed, Stream.START)
-        rows = rng.integers(0, 2, (self.rows_left(self.popsize), self.n), dtype=np.uint8)
+        rows = rng.integers(0, 2, (self._rows(self.popsize), self.n), dtype=np.uint8)
         if self.initial is not None:
             given = self.initial[: len(rows)]
             rows[: len(given)] = given ^ self._mask
@@ -194,8 +191,12 @@ class EDA(BaseOptimizer):
         """Build the model and sample it (Algorithm 1, lines 4 and 5)."""
         fit_rng = stream(self.seed, Stream.FIT, self.generation)
         self._fitted = self.model.fit(self._parents[0], rng=fit_rng, previous=self._fitted)
-        rows = self.rows_left(self.popsize - self.popsize // 2)
+        rows = self._rows(self.popsize - self.popsize // 2)
         return self._fitted.sample(rows, rng=stream(self.seed, Stream.SAMPLE, self.generation))
+
+    def _rows(self, wanted: int) -> int:
+        """Give how many rows to draw: all that are wanted where nobody knows yet which of them will be free."""
+        return wanted if self.metered else self.rows_left(wanted)
 
     def _merge(self, told: Scored) -> None:
         """Make the next population (Algorithm 1, line 6)."""
@@ -230,7 +231,8 @@ class EDAConfiguration(Configuration):
         How candidates enter the population: "parents" (beside the parents) or "rtr" (restricted tournament replacement,
         which keeps different solutions side by side).
     popsize
-        Parents and candidates together; None: `default_popsize(n)`.
+        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so; "auto":
+        one population after the other, each twice as large as the one before (`Restarts`).
 
     Examples
     --------
@@ -242,7 +244,7 @@ class EDAConfiguration(Configuration):
     model: Model
     selection: Literal["tournament", "truncation"] = "tournament"
     replacement: Literal["parents", "rtr"] = "parents"
-    popsize: int | None = None
+    popsize: int | Literal["auto"] | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -253,21 +255,29 @@ class EDAConfiguration(Configuration):
         model = type(self.model)
         return model.__name__ if model.__module__.startswith("daedal.models.") else f"own {model.__name__}"
 
-    def resolved(self, n: int) -> EDAConfiguration:
+    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> EDAConfiguration:
         """Choose the population size where it is not given."""
-        return replace(self, popsize=choose_popsize(self.popsize, n))
+        if self.popsize == "auto":
+            return self
+        size = choose_popsize(self.popsize, n, max_evaluations, slowness=self.model.slowness)
+        return replace(self, popsize=size)
+
+    def budget_warning(self, max_evaluations: int) -> str | None:
+        """Warn where the first population and two more generations are too many evaluations."""
+        size = LEAST_POPSIZE if self.popsize == "auto" else self.popsize
+        if size is None or max_evaluations >= three_generations(size):
+            return None
+        return (
+            f"{max_evaluations:,} evaluations do not pay for three generations with popsize={size:,}, so hardly "
+            "anything can be learned; try more evaluations, or a smaller popsize (without one it is chosen to fit)"
+        )
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
-    ) -> EDA:
+    ) -> EDA | Restarts:
         """Make the optimizer."""
-        return EDA(
-            n=n,
-            model=self.model,
-            popsize=self.popsize,
-            seed=seed,
-            limits=limits,
-            selection=self.selection,
-            replacement=self.replacement,
-            initial=initial,
-        )
+        build = partial(EDA, n=n, model=self.model, selection=self.selection, replacement=self.replacement)
+        if self.popsize == "auto":
+            slowness = self.model.slowness
+            return Restarts(n=n, build=build, seed=seed, limits=limits, initial=initial, slowness=slowness)
+        return build(popsize=self.popsize, seed=seed, limits=limits, initial=initial)

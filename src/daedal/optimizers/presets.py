@@ -8,8 +8,11 @@ from typing import Any
 from daedal.limits import Limits
 from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
 from daedal.models.base import Model
+from daedal.optimizers.auto import AutoConfiguration
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.eda import EDAConfiguration
+from daedal.optimizers.ils import ILSConfiguration
+from daedal.optimizers.mix import MixConfiguration
 
 PENALTY_OF_BOA = round(math.log(2), 6)
 """Weight of the complexity term in `boa` and `hboa`: half a natural logarithm for each probability, against entropies
@@ -24,6 +27,21 @@ def _eda(name: str, summary: str, model: Model, limits: Limits = _PAPER, **rules
 
 
 PRESETS = (
+    Algorithm(
+        name="auto",
+        summary="What fits: mix, ils where calls are few, a population where values scatter",
+        configuration=AutoConfiguration(),
+    ),
+    Algorithm(
+        name="mix",
+        summary="Climbing, linkage-guided mixing, and a sparse model of the function",
+        configuration=MixConfiguration(),
+    ),
+    Algorithm(
+        name="ils",
+        summary="Iterated local search, for few calls: climbs, kicks, restarts, exchanges",
+        configuration=ILSConfiguration(),
+    ),
     _eda(
         "dae",
         "Denoising autoencoder, the author's later settings",

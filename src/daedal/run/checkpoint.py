@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.storage.checkpoint_file import read_checkpoint_file, write_checkpoint_file
 from daedal.types import Json, State, StateError
 

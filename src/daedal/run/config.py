@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EvaluationOptions
-from daedal.limits import Limits, meets
+from daedal.limits import BudgetWarning, Limits, meets
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
@@ -68,11 +69,15 @@ class RunConfig:
         checkpointer: Checkpointer | None = None,
         display: DisplayFactory | None = None,
         callback: Callback | None = None,
+        warn: bool = True,
     ) -> Result:
-        """Run from the beginning, or from a state."""
+        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small."""
         if callback is not None and not callable(callback):
             raise TypeError(f"expected a function as callback, got callback={callback!r}")
-        algorithm = self.algorithm.resolved(objective_size(self.objective, self.n))  # refuses what no memory holds
+        algorithm = self._resolved()  # refuses what no memory holds
+        warning = self.budget_warning() if warn and state is None else None
+        if warning is not None:
+            warnings.warn(warning, BudgetWarning, stacklevel=3)
         objective = bind(self.objective, self.n, seed=self.seed, vectorized=self.vectorized, shuffle=self.shuffle)
         config = dataclasses.replace(self, algorithm=algorithm, limits=algorithm.with_limits(self.limits))
         with ExitStack() as closing:
@@ -82,7 +87,20 @@ class RunConfig:
                 _restore(run, state)
             shown = None if display is None else display(config._title(objective), config._goal(objective))
             outcome = run.go(shown)
-        return config._result(objective, run.evaluator, outcome)
+        return config._result(objective, run, outcome)
+
+    def _resolved(self) -> Algorithm:
+        """Give the algorithm with everything chosen that the user left open."""
+        return self.algorithm.resolved(
+            objective_size(self.objective, self.n),
+            max_evaluations=self.algorithm.with_limits(self.limits).max_evaluations,
+            workers=self.evaluation.workers,
+        )
+
+    def budget_warning(self) -> str | None:
+        """Say so, in a sentence, if the run has too few evaluations for its algorithm."""
+        most = self.algorithm.with_limits(self.limits).max_evaluations
+        return None if most is None else self._resolved().configuration.budget_warning(most)
 
     def _prepared(
         self,
@@ -146,10 +164,14 @@ class RunConfig:
         size = "" if popsize is None else f", popsize {popsize}"
         return f"{self.algorithm.name} on {objective.name}{size}, seed {self.seed}"
 
-    def _result(self, objective: BoundObjective, evaluator: Evaluator, outcome: Outcome) -> Result:
+    def _result(self, objective: BoundObjective, run: Run, outcome: Outcome) -> Result:
         """Report in the objective's own signs and order."""
-        best, goal, settings = outcome.best, self._goal(objective), self.algorithm.settings()
-        popsize = settings.pop("popsize", None)
+        best, goal, settings, evaluator = outcome.best, self._goal(objective), self.algorithm.settings(), run.evaluator
+        popsize = settings.get("popsize")
+        if popsize == "auto":
+            popsize = getattr(run.optimizer, "popsize", None)  # the last one
+        else:
+            settings.pop("popsize", None)
         return Result(
             x=objective.to_objective(best.x),
             fitness=self.sign * best.fitness,
@@ -172,6 +194,7 @@ class RunConfig:
             popsize=popsize if isinstance(popsize, int) else None,
             seed=self.seed,
             optimum=self._optimum(objective),
+            explanation=getattr(run.optimizer, "explanation", ""),
         )
 
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:

@@ -12,17 +12,21 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from daedal.evaluation import memory_cache
 from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.evaluator import Evaluator, OutOfTime
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.base import Best, Generation, Optimizer
+from daedal.optimizers.base import BaseOptimizer, Optimizer
+from daedal.optimizers.records import Best, Generation
 from daedal.run.checkpoint import Checkpointer, history_state, restored_history
 from daedal.types import Bits, State, StateError, check_bits, to_text
 
 Callback: TypeAlias = Callable[[Generation], object]
 """Called after each generation; returns True to stop the run."""
+
+IDLE_BATCHES, IDLE_ROWS = 20, 10_000
+"""How many batches in a row, and rows in them, may be known already before a run with a budget is over: by then the
+optimizer goes round in circles, and would spend nothing for ever."""
 
 
 class Display(Protocol):
@@ -47,8 +51,10 @@ class Outcome:
 class Run:
     """A run under way: an optimizer that asks, an evaluator that answers, and who else is told.
 
-    Of the limits only the time is watched here. `config` is what else a checkpoint has to hold; `to_objective` puts a
-    row into the order of the objective's own variables. Records have the objective's own sign.
+    Of the limits the time and the calls of the objective are watched here, whoever wrote the optimizer: a batch that
+    the evaluations do not suffice for is cut to the rows that they do suffice for. `config` is what else a checkpoint
+    has to hold; `to_objective` puts a row into the order of the objective's own variables. Records have the objective's
+    own sign.
     """
 
     def __init__(
@@ -71,8 +77,12 @@ class Run:
         self.to_objective = to_objective
         self.checkpointer = checkpointer
         self.callback = callback
+        if isinstance(optimizer, BaseOptimizer):
+            optimizer.metered = True
         self.history: list[Generation] = []
         self.stop: StopReason | None = None
+        self._idle_batches = 0  # in a row, of known rows alone
+        self._idle_rows = 0  # in these
         self._cpu_to_best = 0.0
         self._seconds_before = 0.0  # of the run that this one goes on with
         self._cpu_before = 0.0
@@ -93,9 +103,10 @@ class Run:
     def state(self) -> State:
         """Give where the run stands: the last whole batch, and what was evaluated since."""
         times = {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds, "cpu_seconds_to_best": self._cpu_to_best}
+        idle = {"idle_batches": self._idle_batches, "idle_rows": self._idle_rows}
         return State.join(
             {
-                "run": State(arrays={}, fields={**times}),
+                "run": State(arrays={}, fields={**times, **idle}),
                 "optimizer": self.optimizer.state(),
                 "evaluator": self.evaluator.state(),
                 "history": history_state(self.history),
@@ -108,22 +119,25 @@ class Run:
         own = state.part("run")
         self._seconds_before, self._cpu_before = own.seconds("seconds"), own.seconds("cpu_seconds")
         self._cpu_to_best = own.seconds("cpu_seconds_to_best")
+        self._idle_batches, self._idle_rows = own.whole("idle_batches"), own.whole("idle_rows")
         self.optimizer.restore(state.part("optimizer"))
         counts = state.part("evaluator")
         self.evaluator.restore(counts)
         self.history = restored_history(state.part("history"))
         told, answered = self.optimizer.evaluations, sum(map(counts.whole, ("evaluated", "cached", "failed")))
         recorded = self.history[-1].evaluations if self.history else 0
-        if told != answered or recorded > told:
+        calls = self.optimizer.calls if isinstance(self.optimizer, BaseOptimizer) else self.evaluator.calls
+        if told != answered or recorded > told or calls != self.evaluator.calls:
             raise StateError(
                 f"expected as many answers as evaluations, got {answered} answers, {told} evaluations of the optimizer "
-                f"and {recorded} in its records"
+                f"and {recorded} in its records, with {calls} calls of {self.evaluator.calls}"
             )
 
     def go(self, display: AbstractContextManager[Display] | None = None) -> Outcome:
         """Run to the end."""
-        self.optimizer.prepare()
-        memory_cache.prepare()
+        if self.optimizer.stop is None:
+            self.optimizer.prepare()
+            self.evaluator.prepare()
         self._started, self._cpu_started = time.monotonic(), time.process_time()
         if self.limits.max_seconds is not None:
             self.evaluator.deadline = self._started + self.limits.max_seconds - self._seconds_before
@@ -136,12 +150,14 @@ class Run:
         try:
             if self.optimizer.stop is None and self._is_time_up() and self._found() is not None:
                 raise OutOfTime  # it was up before this run went on
+            self.stop = self._exhausted()
             while self.stop is None and self.optimizer.stop is None:
                 record = self._batch()
                 if record is not None:
                     self._report(record, display)
+                self.stop = self.stop or self.optimizer.stop or self._exhausted()
                 if self._is_time_up():
-                    self.stop = self.stop or self.optimizer.stop or StopReason.SECONDS
+                    self.stop = self.stop or StopReason.SECONDS
                 self._keep_if_due(None if record is None else record.generation)
             self.stop = self.stop or self.optimizer.stop
         except OutOfTime:
@@ -158,13 +174,34 @@ class Run:
             raise
         self._keep()
 
+    def _exhausted(self) -> StopReason | None:
+        """Say whether the evaluations are used up, or will never be because all rows that come are known."""
+        most = self.limits.max_evaluations
+        if most is None or self.optimizer.stop is not None:
+            return None
+        if self.evaluator.calls >= most:
+            return StopReason.EVALUATIONS
+        idle = self._idle_batches >= IDLE_BATCHES and self._idle_rows >= IDLE_ROWS
+        return StopReason.CONVERGED if idle else None
+
     def _batch(self) -> Generation | None:
         """Ask, evaluate, tell; give the record of a generation that is complete, in the objective's own sign."""
-        optimizer = self.optimizer
-        fitness = self.evaluator.evaluate(self._rows())
+        optimizer, most = self.optimizer, self.limits.max_evaluations
+        rows, calls = self._rows(), self.evaluator.calls
+        is_base = isinstance(optimizer, BaseOptimizer)
+        fresh = is_base and optimizer.fresh
+        fitness = self.evaluator.evaluate(rows, most=None if most is None else most - calls, fresh=fresh)
+        if len(fitness) < len(rows) and not is_base:
+            self.stop = StopReason.EVALUATIONS  # its answers are not committed, as where the time is up
+            return None
         with self._interrupts.hold():  # so that a checkpoint never finds the one done without the others
             before = optimizer.best
             self.evaluator.commit()
+            calls = self.evaluator.calls - calls
+            self._idle_batches = 0 if calls else self._idle_batches + 1
+            self._idle_rows = 0 if calls else self._idle_rows + len(rows)
+            if is_base:
+                optimizer.settle(len(fitness), calls=calls)
             record = optimizer.tell(fitness)
             if optimizer.best is not before:
                 self._cpu_to_best = self.cpu_seconds

@@ -162,15 +162,16 @@ def _effort(
         solved=sum(run.success is True for run in runs.values()),
         failed=len(runs) - len(done),
         complete=all(seed in runs for seed in seeds),
-        best=_measure([run.best for run in done]),
-        evaluations=_measure([run.evaluations for run in done], evaluations),
-        seconds=_measure([run.seconds for run in done], seconds),
-        batches=_measure([run.batches for run in done]),
+        best=measure([run.best for run in done]),
+        evaluations=measure([run.evaluations for run in done], evaluations),
+        seconds=measure([run.seconds for run in done], seconds),
+        batches=measure([run.batches for run in done]),
         judged=all(run.success is not None for run in runs.values()),
     )
 
 
-def _measure(values: Sequence[float | None], verdict: Verdict | None = None) -> Measure | None:
+def measure(values: Sequence[float | None], verdict: Verdict | None = None) -> Measure | None:
+    """Give mean and standard deviation of the values that are known, and what the tests say; None where none is."""
     known = [float(value) for value in values if value is not None]
     if not known:
         return None

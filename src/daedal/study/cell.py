@@ -1,4 +1,4 @@
-"""One problem, one algorithm, one population size: what its runs depend on, and by what they are known again."""
+"""One problem, one algorithm, one population size or budget: what its runs depend on, what they are known by."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from daedal.settings.parameters import Setting
 
 LIMITS = ("max_evaluations", "max_generations", "patience")
 """What may end a run of a study, beside the target; not the clock, which would make results depend on the machine."""
+
+AUTO = "auto"
+"""The population size of algorithms that find it themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +75,7 @@ class StudyProblem:
 class StudyAlgorithm:
     """An algorithm of a study: what tables call it, what it is, the population sizes to try.
 
-    An algorithm without a population has the one "size" None.
+    An algorithm without a population, or with one that is doubled again and again, has the one "size" None.
     """
 
     name: str
@@ -82,7 +85,8 @@ class StudyAlgorithm:
     @property
     def settings(self) -> dict[str, Setting]:
         """The algorithm's settings, but for the population size, which is the cell's."""
-        return {name: value for name, value in self.algorithm.settings().items() if name != "popsize"}
+        settings = self.algorithm.settings()
+        return {name: value for name, value in settings.items() if name != "popsize" or value == AUTO}
 
     @property
     def content(self) -> dict[str, object]:
@@ -94,13 +98,17 @@ class StudyAlgorithm:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One problem, one algorithm, one population size."""
+    """One problem, one algorithm, one population size; in a study with budgets, one of these.
+
+    With a budget, the limits have it, too. A run is given its budget and no other: an algorithm may use what it knows.
+    """
 
     problem: StudyProblem
     algorithm: StudyAlgorithm
     popsize: int | None
     limits: Limits
     shuffle: bool
+    budget: int | None = None
 
     @cached_property
     def content(self) -> dict[str, object]:
@@ -112,6 +120,7 @@ class Cell:
             "limits": {name: getattr(limits, name) for name in LIMITS},
             "shuffle": self.shuffle,
             "popsize": self.popsize,
+            **({} if self.budget is None else {"budget": self.budget}),
         }
 
     @cached_property

@@ -10,6 +10,7 @@ from daedal.evaluation.pool import Event
 from daedal.limits import StopReason
 from daedal.result import Result
 from daedal.run.config import RunConfig
+from daedal.study.run import DONE, Run
 from daedal.study.statistics import mean_sd
 from daedal.study.worker import run_quietly, send, start_processes
 
@@ -66,6 +67,23 @@ class Summary:
     evaluations_sd: float
     cpu_seconds: float
     cpu_seconds_per_evaluation: float
+
+
+def as_run(result: Result) -> Run:
+    """Give what the analysis of studies needs to know of a result."""
+    return Run(
+        seed=result.seed,
+        status=DONE,
+        success=result.success,
+        best=result.fitness,
+        optimum=result.optimum,
+        evaluations=result.evaluations_to_best,
+        seconds=result.cpu_seconds_to_best,
+        total_seconds=result.cpu_seconds,
+        batches=result.batches,
+        generations=result.generations,
+        calls=result.evaluated,
+    )
 
 
 def summarise(results: Sequence[Result]) -> Summary:

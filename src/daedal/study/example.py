@@ -12,6 +12,7 @@ EXAMPLE = """\
 runs = 20                                # runs of each problem, algorithm and population size
 seed = 0                                 # their seeds are 0, 1, 2, ...
 popsizes = [50, 100, 250, 500, 1000]     # tried from small to large, as far as it takes
+# budgets = [300, 1000, 3000]            # instead of popsizes and max_evaluations: what do so many calls find?
 
 # A problem is a name, as `daedal list` shows them, or a table. `name` is what the results call it. Paths are seen from
 # this file, those in a command from the current folder.

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 # Seven and four have no common divisor: 28 algorithms differ without colours. The colours differ in lightness, too.
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_LINES = ("-", "--", "-.", ":")
-_COLOURS = ("#10223f", "#a3262a", "#2b93a7", "#e8a531", "#5b2a86", "#4a7d2f", "#c58fb5")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":")
+COLOURS = ("#10223f", "#a3262a", "#2b93a7", "#e8a531", "#5b2a86", "#4a7d2f", "#c58fb5")
 
-_STYLE = {
+STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same letters everywhere
     "font.size": 9.0,
@@ -36,7 +36,7 @@ _STYLE = {
     "svg.hashsalt": "daedal",  # or the names inside an SVG would be drawn at random
 }
 _METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-_GREY = "#555555"
+GREY = "#555555"
 
 
 def draw(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
@@ -47,25 +47,28 @@ def draw(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
     """
     matplotlib = find_matplotlib()
     found = {algorithm: efforts(study, runs, problem, algorithm) for algorithm in study.algorithms}
-    with matplotlib.rc_context(_STYLE):
+    cells = (study.cell(problem, algorithm, size) for algorithm in study.algorithms for size in algorithm.popsizes)
+    known = (run.optimum for cell in cells for run in runs.get(cell.key, {}).values())
+    optimum = next((value for value in known if value is not None), None)
+    with matplotlib.rc_context(STYLE):
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.0, 4.0), layout="constrained")
-        figure.suptitle(_plain(problem_title(problem)[0]), fontsize=12, fontweight="bold")
+        figure.suptitle(plain_text(problem_title(problem)[0]), fontsize=12, fontweight="bold")
         left, right = figure.subplots(1, 2, sharey=True)
         lines: dict[Line2D, str] = {}
         for axes, measure in ((left, "evaluations"), (right, "seconds")):
             drawn = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
             lines = {line: one.name for line, one in zip(drawn, found, strict=True) if found[one]}
-            _draw_goal(axes, study, runs, problem)
+            draw_goal(axes, problem, optimum)
             _scale(axes)
-        left.set_title(_plain(problem_title(problem)[1]), loc="left", fontsize=8, color=_GREY)
+        left.set_title(plain_text(problem_title(problem)[1]), loc="left", fontsize=8, color=GREY)
         left.set_xlabel("Average evaluations until the best")
         right.set_xlabel("Average CPU seconds until the best")
         left.set_ylabel("Average best fitness" + (" (smaller is better)" if problem.minimize else ""))
         if any(not effort.complete for sizes in found.values() for effort in sizes):
             line2d = importlib.import_module("matplotlib.lines").Line2D
-            hollow = line2d([], [], linestyle="none", marker="o", color=_GREY, markerfacecolor="white")
+            hollow = line2d([], [], linestyle="none", marker="o", color=GREY, markerfacecolor="white")
             lines[hollow] = "not all runs made"
-        _draw_legend(figure, lines)
+        draw_legend(figure, lines)
     return figure
 
 
@@ -76,7 +79,7 @@ def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = 
     for form in formats:
         # Not with_suffix: "nk_n=30,k=4.1" has a dot of its own.
         path = path_without_suffix.with_name(f"{path_without_suffix.name}.{form}")
-        with matplotlib.rc_context(_STYLE):
+        with matplotlib.rc_context(STYLE):
             figure.savefig(path, format=form, dpi=200, metadata=_METADATA.get(form))
         paths.append(path)
     return paths
@@ -95,9 +98,9 @@ def _draw_sizes(axes: Axes, algorithm: StudyAlgorithm, sizes: Sequence[Effort], 
     points = {effort.popsize: point for effort in sizes if (point := _point(effort, measure)) is not None}
     missing = (math.nan, math.nan)  # breaks the line
     x, y = zip(*(points.get(popsize, missing) for popsize in algorithm.popsizes), strict=True)
-    marker, colour = _MARKERS[number % len(_MARKERS)], _COLOURS[number % len(_COLOURS)]
+    marker, colour = MARKERS[number % len(MARKERS)], COLOURS[number % len(COLOURS)]
     look: dict[str, Any] = {"marker": marker, "markersize": 5.5, "color": colour, "zorder": 3}
-    (line,) = axes.plot(x, y, linestyle=_LINES[number % len(_LINES)], linewidth=1.4, label=algorithm.name, **look)
+    (line,) = axes.plot(x, y, linestyle=LINES[number % len(LINES)], linewidth=1.4, label=algorithm.name, **look)
     partial = [points[effort.popsize] for effort in sizes if effort.popsize in points and not effort.complete]
     if partial:
         axes.plot(*zip(*partial, strict=True), linestyle="none", markerfacecolor="white", label="_partial", **look)
@@ -112,15 +115,12 @@ def _point(effort: Effort, measure: str) -> tuple[float, float] | None:
     return value.mean, effort.best.mean
 
 
-def _draw_goal(axes: Axes, study: Study, runs: Runs, problem: StudyProblem) -> None:
+def draw_goal(axes: Axes, problem: StudyProblem, optimum: float | None) -> None:
     """Draw what there is to reach, if it is known."""
-    cells = (study.cell(problem, algorithm, size) for algorithm in study.algorithms for size in algorithm.popsizes)
-    known = (run.optimum for cell in cells for run in runs.get(cell.key, {}).values())
-    optimum = next((optimum for optimum in known if optimum is not None), None)
     name, value = ("target", problem.target) if optimum is None else ("optimum", optimum)
     if value is None or not math.isfinite(value):
         return
-    axes.axhline(value, linestyle=(0, (5, 3)), linewidth=0.9, color=_GREY, zorder=1, label="_optimum")
+    axes.axhline(value, linestyle=(0, (5, 3)), linewidth=0.9, color=GREY, zorder=1, label="_optimum")
     # No point is beyond the optimum: on that side of the line there is room.
     axes.annotate(
         name,
@@ -130,7 +130,7 @@ def _draw_goal(axes: Axes, study: Study, runs: Runs, problem: StudyProblem) -> N
         textcoords="offset points",
         va="top" if problem.minimize else "bottom",
         fontsize=8,
-        color=_GREY,
+        color=GREY,
     )
 
 
@@ -147,11 +147,11 @@ def _scale(axes: Axes) -> None:
     else:
         axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,), numticks=12))
     axes.xaxis.set_minor_locator(ticker.LogLocator(subs=tuple(range(2, 10)), numticks=12))
-    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _short(value)))
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short_number(value)))
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
-def _short(value: float) -> str:
+def short_number(value: float) -> str:
     """Write the number of a tick: 0.01, 500, 10k, 2M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= size:
@@ -159,7 +159,8 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
-def _draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
+def draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
+    """Name the lines below the figure."""
     if not lines:
         return
     numbers = [str(number) for number in range(len(lines))]
@@ -167,9 +168,9 @@ def _draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
         list(lines), numbers, loc="outside lower center", ncols=min(len(lines), 5), frameon=False, handlelength=3.6
     )
     for text, label in zip(legend.get_texts(), lines.values(), strict=True):
-        text.set_text(_plain(label))  # afterwards, because a legend leaves out what begins with an underscore
+        text.set_text(plain_text(label))  # afterwards, because a legend leaves out what begins with an underscore
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Keep matplotlib from reading a formula between two dollars."""
     return " ".join(text.split()).replace("$", r"\$")

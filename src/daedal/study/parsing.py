@@ -17,10 +17,11 @@ from daedal.rng import check_seed
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import unknown
 from daedal.settings.plugins import is_file_spec
-from daedal.study.cell import LIMITS, StudyAlgorithm, StudyProblem
+from daedal.study.cell import AUTO, LIMITS, StudyAlgorithm, StudyProblem
 from daedal.study.stored_algorithm import stored_algorithm
 
 _LARGEST_POPSIZE = 10**12
+_LARGEST_BUDGET = 10**12
 
 
 _T = TypeVar("_T", StudyProblem, StudyAlgorithm)
@@ -75,10 +76,14 @@ def read_problem(given: object, folder: Path | None, *, stored: bool) -> StudyPr
     )
 
 
-def read_algorithm(given: object, popsizes: object, folder: Path | None, *, stored: bool) -> StudyAlgorithm:
+def read_algorithm(
+    given: object, popsizes: object, folder: Path | None, *, stored: bool, budgeted: bool = False
+) -> StudyAlgorithm:
     """Read an algorithm: a text or a table; of one that comes from a store no file is loaded."""
     table = _table("an algorithm", {"algorithm": given} if isinstance(given, str) else given)
-    check_keys("an algorithm", table, ("name", "algorithm", "settings", "popsizes", *(("kind", "limits") * stored)))
+    check_keys(
+        "an algorithm", table, ("name", "algorithm", "settings", "popsize", "popsizes", *(("kind", "limits") * stored))
+    )
     spec = _text("algorithm", table.get("algorithm"), 'the name of an algorithm, such as "dae", or "file.py:NAME"')
     settings = _table("settings", table.get("settings", {}))
     sizes: tuple[int | None, ...]
@@ -87,22 +92,37 @@ def read_algorithm(given: object, popsizes: object, folder: Path | None, *, stor
         algorithm = stored_algorithm(spec, settings, kind, read_limits(table.get("limits", {})))
         sizes = (None,) if table.get("popsizes") == [None] else read_popsizes(table.get("popsizes", popsizes))
     else:
-        if "popsize" in settings:
-            raise ValueError("a study tries several population sizes: give popsizes = [...] instead of the setting")
+        settings = _with_popsize(settings, table)
         algorithm = find_algorithm(located(spec, folder) if is_file_spec(spec) else spec).with_settings(settings)
         _check_repeatable(algorithm)
-        sizes = _sizes(algorithm, table, popsizes)
+        sizes = _sizes(algorithm, table, popsizes, budgeted=budgeted)
     name = _text("name", table.get("name", algorithm.name), "text")
     return StudyAlgorithm(name=name, algorithm=algorithm, popsizes=sizes)
 
 
-def _sizes(algorithm: Algorithm, table: Mapping[str, object], popsizes: object) -> tuple[int | None, ...]:
-    if "popsize" in algorithm.parameters():
-        sizes = read_popsizes(table.get("popsizes", popsizes))
+def _with_popsize(settings: Mapping[str, Any], table: Mapping[str, object]) -> dict[str, Any]:
+    """Take the one population size that is no number, wherever it is written."""
+    given = {"popsize": table["popsize"]} if "popsize" in table else {}
+    if {**settings, **given}.get("popsize", AUTO) != AUTO:
+        raise ValueError(
+            'a study tries several population sizes: give popsizes = [...], or popsize = "auto", instead of the setting'
+        )
+    return {**settings, **given}
+
+
+def _sizes(
+    algorithm: Algorithm, table: Mapping[str, Any], popsizes: object, *, budgeted: bool
+) -> tuple[int | None, ...]:
+    if "popsize" in algorithm.parameters() and algorithm.settings().get("popsize") != AUTO:
+        if budgeted and popsizes is None and "popsizes" not in table:
+            return (None,)  # it chooses one that fits the budget
+        sizes = read_popsizes(table.get("popsizes", popsizes), only_one=budgeted)
         for size in sizes:
             algorithm.with_settings({"popsize": size})  # refuses here what it would in the middle of a study
         return sizes
     if "popsizes" in table:
+        if "popsize" in algorithm.parameters():
+            raise ValueError(f'expected popsize = "auto" or popsizes, got both, popsizes={table["popsizes"]}')
         raise ValueError(f"{algorithm.name} has no setting popsize, got popsizes={table['popsizes']}; leave them out")
     return (None,)
 
@@ -118,13 +138,30 @@ def _check_repeatable(algorithm: Algorithm) -> None:
             raise ValueError(f"expected {algorithm.name} without {name} among its limits, which a study cannot repeat")
 
 
-def read_popsizes(given: object) -> tuple[int, ...]:
-    """Read population sizes; they come from small to large, each once."""
+def read_budgets(given: object, limits: Mapping[str, object]) -> tuple[int, ...]:
+    """Read budgets; they come from small to large, each once."""
+    if not isinstance(given, list) or not given:
+        raise ValueError(f"expected budgets to be a list of at least one number of calls, got budgets={given!r}")
+    budgets = {check_whole("a budget", budget, least=1, hint="give calls of the objective") for budget in given}
+    if max(budgets) > _LARGEST_BUDGET:
+        raise ValueError(f"expected budgets of at most {_LARGEST_BUDGET:,} calls, got {max(budgets)}")
+    if "max_evaluations" in limits:
+        raise ValueError("expected budgets or max_evaluations among the limits, got both: a budget is what ends a run")
+    return tuple(sorted(budgets))
+
+
+def read_popsizes(given: object, *, only_one: bool = False) -> tuple[int, ...]:
+    """Read population sizes; they come from small to large, each once; of a study with budgets, only one."""
     if not isinstance(given, list) or not given:
         raise ValueError(f"expected popsizes to be a list of at least one size, got popsizes={given!r}")
     sizes = {check_whole("a population size", size, least=2, hint="the smallest is 2") for size in given}
     if max(sizes) > _LARGEST_POPSIZE:
         raise ValueError(f"expected population sizes of at most {_LARGEST_POPSIZE:,}, got {max(sizes)}")
+    if only_one and len(sizes) > 1:
+        raise ValueError(
+            "a study with budgets looks for no population size: give one, or none, which leaves it to the algorithm, "
+            f"got popsizes={given}"
+        )
     return tuple(sorted(sizes))
 
 

@@ -64,14 +64,14 @@ class Progress:
         return sum(count * known.get(cell, typical) for cell, count in self.ahead.items()) / self.workers
 
     def _expected(self, cell: Cell) -> float | None:
-        """Expect of a run what those of its cell took, or of a smaller size, in proportion."""
-        sizes = cell.algorithm.popsizes
-        for size in reversed(sizes[: sizes.index(cell.popsize) + 1]):
-            key = self.study.cell(cell.problem, cell.algorithm, size).key
+        """Expect of a run what those of its cell took, or of a smaller size or budget, in proportion."""
+        cells = self.study.cells_of(cell.problem, cell.algorithm)
+        for other in reversed(cells[: cells.index(cell) + 1]):
+            key = other.key
             cpu = [run.total_seconds for run in self.runs.get(key, {}).values() if run.total_seconds is not None]
             took = self.took.get(key, cpu)  # a program that is waited for takes no CPU time of ours
             if took:
-                return sum(took) / len(took) * (cell.popsize or 1) / (size or 1)
+                return sum(took) / len(took) * (cell.budget or cell.popsize or 1) / (other.budget or other.popsize or 1)
         return None
 
 

@@ -8,16 +8,16 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 
 DONE, FAILED, KILLED = "done", "failed", "killed"
 
 _COLUMNS = """
-problem algorithm preset popsize seed status success best optimum evaluations_to_best evaluations unique_evaluations
-batches generations cpu_seconds_to_best cpu_seconds stop error x settings content daedal numpy numba python cpu finished
-cell
+problem algorithm preset popsize budget seed status success best optimum evaluations_to_best evaluations
+unique_evaluations batches generations cpu_seconds_to_best cpu_seconds stop error x settings content daedal numpy numba
+python cpu finished cell
 """
-_WHOLE = "popsize seed evaluations_to_best evaluations unique_evaluations batches generations"
+_WHOLE = "popsize budget seed evaluations_to_best evaluations unique_evaluations batches generations"
 COLUMNS: dict[str, type] = {
     **dict.fromkeys(_COLUMNS.split(), str),
     "success": bool,
@@ -33,7 +33,7 @@ class Run:
 
     Failed: it raised, or ended its process; killed: its process was killed from outside. Success is None where it
     cannot be known, False for a run that did not end well. Evaluations and CPU seconds count until the best solution;
-    batches are None in stores from before they were counted.
+    batches are None in stores from before they were counted; calls are those of the objective, over the whole run.
     """
 
     seed: int
@@ -46,6 +46,7 @@ class Run:
     total_seconds: float | None = None
     batches: int | None = None
     generations: int | None = None
+    calls: int | None = None
     error: str | None = None
     cpu: str | None = None
 

@@ -44,6 +44,10 @@ def run_study(
         for one in study.algorithms:
             if isinstance(one.algorithm.configuration, StoredConfiguration):
                 one.algorithm.configuration.build(n=2)  # which refuses
+        if study.budgets and order.confirm:
+            raise ValueError(
+                "a study with budgets chooses no population size, so there is nothing to confirm: leave out --confirm"
+            )
         confirm, full_grid = store.remember(study, confirm=order.confirm, full_grid=order.full_grid)
         schedule = Schedule(study, store, replace(order, confirm=confirm, full_grid=full_grid))
         if watcher is not None:
@@ -60,7 +64,7 @@ def _prepare(study: Study) -> None:
     """Compile the kernels here, once, before several processes would do so at the same time."""
     memory_cache.prepare()
     for algorithm in study.algorithms:
-        config = study.cell(study.problems[0], algorithm, algorithm.popsizes[0]).config(study.seed)
+        config = study.cells_of(study.problems[0], algorithm)[0].config(study.seed)
         with suppress(Exception):  # what is wrong with it, its runs will say
             n = objective_size(config.objective, config.n)
             config.algorithm.configuration.build(n=n, seed=config.seed, limits=config.limits).prepare()

@@ -22,7 +22,7 @@ _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class Schedule:
-    """Which runs come next: small populations first, and all problems and algorithms in turn.
+    """Which runs come next: small populations, or budgets, first, and all problems and algorithms in turn.
 
     So a study that is half done can say something about all of them. The order leaves nothing open.
     """
@@ -49,8 +49,8 @@ class Schedule:
         self._heap: list[tuple[int, int, int, Cell]] = []
         self._sharing: dict[str, list[int]] = {}  # two names may stand for one thing
         for index, (problem, algorithm) in enumerate(self._pairs):
-            for popsize in algorithm.popsizes:
-                self._sharing.setdefault(study.cell(problem, algorithm, popsize).key, []).append(index)
+            for cell in study.cells_of(problem, algorithm):
+                self._sharing.setdefault(cell.key, []).append(index)
         known, fresh = study.seeds, study.fresh_seeds(order.confirm or 0)
         found = (seed for key in self._sharing for seed in usable.get(key, {}))
         self.progress.found = sum(seed in known or seed in fresh for seed in found)
@@ -86,12 +86,12 @@ class Schedule:
         """Queue the runs of a problem and an algorithm that are certain to be needed."""
         problem, algorithm = self._pairs[index]
         confirm, full_grid = self.order.confirm or 0, bool(self.order.full_grid)
-        for popsize, seed in needed(self.study, self.progress.runs, problem, algorithm, confirm, full_grid):
-            cell = self.study.cell(problem, algorithm, popsize)
+        places = {cell.key: place for place, cell in enumerate(self.study.cells_of(problem, algorithm))}
+        for cell, seed in needed(self.study, self.progress.runs, problem, algorithm, confirm, full_grid):
             if (cell.key, seed) not in self._queued:
                 self._queued.add((cell.key, seed))
                 self.progress.ahead[cell] += 1
-                heapq.heappush(self._heap, (algorithm.popsizes.index(popsize), seed, index, cell))
+                heapq.heappush(self._heap, (places[cell.key], seed, index, cell))
 
 
 def judged(message: Message, before: str) -> tuple[str, Result | str]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from daedal.study.run import DONE
 
 APPLICATION = 0x0DAEDA15
-VERSION = 2
+VERSION = 3
 
-_CELLS = """(
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, algorithm TEXT NOT NULL,
-    popsize INTEGER, settings TEXT NOT NULL, content TEXT NOT NULL
-);"""
+_CELL = """id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, algorithm TEXT NOT NULL,
+    popsize INTEGER, settings TEXT NOT NULL, content TEXT NOT NULL"""
 _RESULTS = """
 CREATE VIEW results AS
-    SELECT problem, algorithm, popsize, seed, status, success, best, optimum, evaluations_to_best, evaluations,
+    SELECT problem, algorithm, popsize, budget, seed, status, success, best, optimum, evaluations_to_best, evaluations,
         unique_evaluations, batches, generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, settings, content,
         daedal, numpy, numba, python, cpu, finished, runs.id AS run
     FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment;
@@ -23,7 +21,9 @@ CREATE TABLE studies (
     id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE, used INTEGER NOT NULL, confirm INTEGER NOT NULL,
     full_grid INTEGER NOT NULL
 );
-CREATE TABLE cells {_CELLS}
+CREATE TABLE cells (
+    {_CELL}, budget INTEGER
+);
 CREATE TABLE environments (
     id INTEGER PRIMARY KEY, daedal TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, python TEXT NOT NULL,
     cpu TEXT NOT NULL, UNIQUE (daedal, numpy, numba, python, cpu)
@@ -42,15 +42,20 @@ MIGRATIONS = {
     # Population sizes may be missing, and batches are counted. SQLite cannot allow NULL in a column that is there.
     1: f"""
 DROP VIEW results;
-CREATE TABLE cells_2 {_CELLS}
+CREATE TABLE cells_2 ({_CELL});
 INSERT INTO cells_2 SELECT id, key, problem, algorithm, popsize, settings, content FROM cells;
 DROP TABLE cells;
 ALTER TABLE cells_2 RENAME TO cells;
 ALTER TABLE runs ADD COLUMN batches INTEGER;
+""",
+    # Studies may have budgets.
+    2: f"""
+DROP VIEW IF EXISTS results;
+ALTER TABLE cells ADD COLUMN budget INTEGER;
 {_RESULTS}
-"""
+""",
 }
-"""By the version that they start from."""
+"""By the version that they start from; the last one makes the view."""
 
 _OUTCOME = (
     "seed, status, success, best, optimum, evaluations_to_best, evaluations, unique_evaluations, batches, "
@@ -63,8 +68,8 @@ TAKE_RUNS = f"""INSERT OR IGNORE INTO runs (cell, environment, {_OUTCOME})
         JOIN other.environments AS made ON made.id = their.environment
         JOIN environments USING (daedal, numpy, numba, python, cpu)"""
 TAKE_OVER = (  # from the database that is attached as "other"
-    "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, settings, content) "
-    "SELECT key, problem, algorithm, popsize, settings, content FROM other.cells",
+    "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, budget, settings, content) "
+    "SELECT key, problem, algorithm, popsize, budget, settings, content FROM other.cells",
     "INSERT OR IGNORE INTO environments (daedal, numpy, numba, python, cpu) "
     "SELECT daedal, numpy, numba, python, cpu FROM other.environments",
     # What did not end well here gives way to what did there.

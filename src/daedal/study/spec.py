@@ -1,4 +1,4 @@
-"""What a study is: problems, algorithms, population sizes, runs."""
+"""What a study is: problems, algorithms, population sizes or budgets, runs."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ class Study:
         Runs of each cell, with the seeds from `seed` on, the same for all algorithms.
     limits
         What ends a run; generations and patience come from each algorithm where not given.
+    budgets
+        Calls of the objective, from small to large. Where there are any, no population size is looked for: each
+        algorithm has its own, or the one that is given, and runs of its own for each budget.
     shuffle
         Whether named problems get their variables in a random order.
 
@@ -54,6 +57,7 @@ class Study:
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
     shuffle: bool = True
+    budgets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if check_whole("runs", self.runs, least=1, hint="20 is the paper's number") > CONFIRMATION:
@@ -73,13 +77,20 @@ class Study:
         """Each problem with each algorithm."""
         return [(problem, algorithm) for problem in self.problems for algorithm in self.algorithms]
 
-    def cell(self, problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int | None) -> Cell:
+    def cell(
+        self, problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int | None, budget: int | None = None
+    ) -> Cell:
         """Give one cell."""
-        return _cell(problem, algorithm, popsize, self.limits, self.shuffle)
+        return _cell(problem, algorithm, popsize, self.limits, self.shuffle, budget)
+
+    def cells_of(self, problem: StudyProblem, algorithm: StudyAlgorithm) -> list[Cell]:
+        """Give the cells of a problem and an algorithm, from the smallest population size, or budget, on."""
+        budgets: tuple[int | None, ...] = self.budgets or (None,)
+        return [self.cell(problem, algorithm, size, budget) for budget in budgets for size in algorithm.popsizes]
 
     def cells(self) -> list[Cell]:
         """Give all cells."""
-        return [self.cell(*pair, popsize) for pair in self.pairs() for popsize in pair[1].popsizes]
+        return [cell for pair in self.pairs() for cell in self.cells_of(*pair)]
 
     def as_dict(self) -> dict[str, object]:
         """Give what `from_dict` reads, for a store."""
@@ -90,6 +101,7 @@ class Study:
             "limits": {name: value for name in LIMITS if (value := getattr(self.limits, name)) is not None},
             "problems": list(map(_described, self.problems)),
             "algorithms": list(map(described, self.algorithms)),
+            **({"budgets": list(self.budgets)} if self.budgets else {}),
         }
 
     @classmethod
@@ -105,21 +117,26 @@ class Study:
         stored
             Whether it comes from a store: its files need not be there any more, and none is loaded.
         """
-        keys = ("runs", "seed", "shuffle", "popsizes", "limits", "problems", "algorithms")
+        keys = ("runs", "seed", "shuffle", "popsizes", "budgets", "limits", "problems", "algorithms")
         parsing.check_keys("a study", given, keys)
-        popsizes = given.get("popsizes", list(POPSIZES))
-        parsing.read_popsizes(popsizes)  # checks them, though every algorithm may have its own
+        limits = parsing.read_limits(given.get("limits", {}))
+        budgets = parsing.read_budgets(given["budgets"], limits) if "budgets" in given else ()
+        popsizes = given.get("popsizes", None if budgets else list(POPSIZES))
+        if "popsizes" in given:
+            parsing.read_popsizes(popsizes, only_one=bool(budgets))  # though every algorithm may have its own
+        read_algorithm = partial(
+            parsing.read_algorithm, popsizes=popsizes, folder=folder, stored=stored, budgeted=bool(budgets)
+        )
         return cls(
             problems=parsing.read_several(
                 "problems", given, partial(parsing.read_problem, folder=folder, stored=stored)
             ),
-            algorithms=parsing.read_several(
-                "algorithms", given, partial(parsing.read_algorithm, popsizes=popsizes, folder=folder, stored=stored)
-            ),
+            algorithms=parsing.read_several("algorithms", given, read_algorithm),
             runs=given.get("runs", 20),
             seed=parsing.read_seed(given.get("seed", 0)),
-            limits=Limits(**parsing.read_limits(given.get("limits", {}))),
+            limits=Limits(**limits),
             shuffle=parsing.read_bool("shuffle", given.get("shuffle", True)),
+            budgets=budgets,
         )
 
     @classmethod
@@ -140,9 +157,18 @@ class Study:
 
 
 @lru_cache(maxsize=100_000)
-def _cell(problem: StudyProblem, algorithm: StudyAlgorithm, popsize: int | None, limits: Limits, shuffle: bool) -> Cell:
+def _cell(
+    problem: StudyProblem,
+    algorithm: StudyAlgorithm,
+    popsize: int | None,
+    limits: Limits,
+    shuffle: bool,
+    budget: int | None,
+) -> Cell:
     """Make a cell, once, because its key takes a while to compute."""
-    return Cell(problem=problem, algorithm=algorithm, popsize=popsize, limits=limits, shuffle=shuffle)
+    if budget is not None:
+        limits = dataclasses.replace(limits, max_evaluations=budget)
+    return Cell(problem=problem, algorithm=algorithm, popsize=popsize, limits=limits, shuffle=shuffle, budget=budget)
 
 
 def _described(problem: StudyProblem) -> dict[str, object]:

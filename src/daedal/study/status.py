@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from daedal.study.analysis import Runs, outcomes
 from daedal.study.plan import Settled, choices, needed_runs
 from daedal.study.run import DONE, FAILED, KILLED
-from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
+from daedal.study.spec import Cell, Study, StudyAlgorithm, StudyProblem
 
 _SUMMED = ("done", "failed", "killed", "solved", "left")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellStatus:
-    """How far one problem, algorithm and population size is, in runs.
+    """How far one problem, algorithm and population size, or budget, is, in runs.
 
     Solved is None where nobody can tell. Left are those that are certain to be needed, the killed ones included.
     """
@@ -24,6 +24,7 @@ class CellStatus:
     problem: str
     algorithm: str
     popsize: int | None
+    budget: int | None = None
     done: int
     failed: int
     killed: int
@@ -51,24 +52,25 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
     totals: Counter[str] = Counter()
     counted: set[str] = set()  # two names may stand for one thing
     for problem, algorithm in study.pairs():
-        left = Counter(popsize for popsize, _ in needed(study, runs, problem, algorithm, confirm, full_grid))
-        for popsize in algorithm.popsizes:
-            key = study.cell(problem, algorithm, popsize).key
+        left = Counter(cell.key for cell, _ in needed(study, runs, problem, algorithm, confirm, full_grid))
+        for cell in study.cells_of(problem, algorithm):
+            key = cell.key
             found = runs.get(key, {})
             made = [found[seed] for seed in (*study.seeds, *study.fresh_seeds(confirm)) if seed in found]
-            if not made and not left[popsize]:
+            if not made and not left[key]:
                 continue
             ended = Counter(run.status for run in made)
             cells.append(
                 CellStatus(
                     problem=problem.name,
                     algorithm=algorithm.name,
-                    popsize=popsize,
+                    popsize=cell.popsize,
+                    budget=cell.budget,
                     done=ended[DONE],
                     failed=ended[FAILED],
                     killed=ended[KILLED],
                     solved=None if any(run.success is None for run in made) else sum(bool(run.success) for run in made),
-                    left=left[popsize],
+                    left=left[key],
                 )
             )
             if key not in counted:
@@ -80,14 +82,26 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
 
 def needed(
     study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, confirm: int, full_grid: bool
-) -> list[tuple[int | None, int]]:
-    """List the runs, by population size and seed, that are certain to be needed: of the study, and to confirm it."""
+) -> list[tuple[Cell, int]]:
+    """List the runs, by cell and seed, that are certain to be needed: of the study, and to confirm it.
+
+    With budgets all of them are.
+    """
+    if study.budgets:
+        return [pair for cell in study.cells_of(problem, algorithm) for pair in _missing(cell, runs, study.seeds)]
     known = outcomes(study, runs, problem, algorithm)
-    wanted = needed_runs(known, algorithm.popsizes, study.seeds, full_grid=full_grid)
+    wanted = [
+        (study.cell(problem, algorithm, popsize), seed)
+        for popsize, seed in needed_runs(known, algorithm.popsizes, study.seeds, full_grid=full_grid)
+    ]
     if confirm:
         chosen = choices(known, algorithm.popsizes, study.seeds).values()
         for popsize in [size for size in algorithm.popsizes if Settled(size) in chosen]:
-            found = runs.get(study.cell(problem, algorithm, popsize).key, {})
-            made = {seed for seed, run in found.items() if run.status != KILLED}
-            wanted += [(popsize, seed) for seed in study.fresh_seeds(confirm) if seed not in made]
+            wanted += _missing(study.cell(problem, algorithm, popsize), runs, study.fresh_seeds(confirm))
     return wanted
+
+
+def _missing(cell: Cell, runs: Runs, seeds: Sequence[int]) -> list[tuple[Cell, int]]:
+    """List the runs of a cell that are not made; one that was killed from outside is not."""
+    made = {seed for seed, run in runs.get(cell.key, {}).items() if run.status != KILLED}
+    return [(cell, seed) for seed in seeds if seed not in made]

@@ -24,7 +24,7 @@ from daedal.types import to_text
 _WHAT = "a store of study results"
 _RUN = (
     "SELECT key, environment, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
-    "cpu_seconds, batches, generations, error FROM runs JOIN cells ON cells.id = cell"
+    "cpu_seconds, batches, generations, unique_evaluations, error FROM runs JOIN cells ON cells.id = cell"
 )
 
 
@@ -208,9 +208,9 @@ class Store:
         content = json.dumps(cell.content, sort_keys=True, default=repr)
         settings = json.dumps(cell.algorithm.settings, default=repr)
         self._connection.execute(
-            "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, settings, content) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            (cell.key, cell.problem.name, cell.algorithm.algorithm.name, cell.popsize, settings, content),
+            "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, budget, settings, content) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (cell.key, cell.problem.name, cell.algorithm.algorithm.name, cell.popsize, cell.budget, settings, content),
         )
         return int(self._connection.execute("SELECT id FROM cells WHERE key = ?", (cell.key,)).fetchone()[0])
 

@@ -8,11 +8,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from budget_helpers import STUDY as BUDGETS
+from budget_helpers import some_runs
 from rich.console import Console
 
 from daedal.cli.live_table import LiveTable
 from daedal.cli.study_display import StudyDisplay
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.study.run import Run
 from daedal.study.runner import Order, Progress
 from daedal.study.spec import Study
@@ -157,3 +159,17 @@ def test_the_bar_is_about_answers_or_all_runs_of_a_full_grid(full_grid: bool, sh
     console = a_console()
     console.print(StudyDisplay(console=console, clock=Clock()).picture(progress))
     assert text_of(console).count("━") == int(30 * share)  # where there are no colours, what is left is blank
+
+
+def test_a_study_with_budgets_says_what_is_left_and_shows_its_table() -> None:
+    console, clock = a_console(kind="xterm", width=100, height=60), Clock()
+    display = StudyDisplay(console=console, clock=clock)
+    runs = some_runs()
+    first = BUDGETS.cells()[0]
+    lost = [runs[first.key].pop(seed) for seed in (6, 7)]
+    progress = Progress(study=BUDGETS, order=Order(), runs=runs, found=62, ahead=Counter({first: len(lost)}))
+    assert "62 runs done, 2 left" in display.line(progress)
+    console.print(display.picture(progress))
+    shown = text_of(console)
+    for word in ("trap:k=4,n=20", "cost", "mean best", "6 …"):
+        assert word in re.sub(r"\x1b\[[0-9;]*m", "", shown)

@@ -6,10 +6,11 @@ import io
 import re
 
 import pytest
+from budget_helpers import some_rows
 from rich.console import Console, RenderableType
 from table_helpers import CLIMBERS, STUDY, climbing_runs, failed, one_row, special_rows, special_runs
 
-from daedal.cli.study_tables import rich_table, sizes_table
+from daedal.cli.study_tables import budget_table, rich_table, sizes_table
 from daedal.study.analysis import analyse
 from daedal.study.published import published
 from daedal.study.run import Run
@@ -162,3 +163,26 @@ def test_an_algorithm_without_a_population_has_a_blank_for_its_size() -> None:
     sizes = shown(sizes_table(CLIMBERS, climbing_runs()), 120)
     assert line_of(sizes, "DAE-EDA").split()[2:4] == ["100", "10/10"]
     assert line_of(sizes, "climber").split()[1] == "7/10"
+
+
+# Budgets
+
+
+@pytest.mark.parametrize("width", [60, 70, 80, 100, 120, 200])
+def test_a_table_of_budgets_fits_and_says_what_is_left_out(width: int) -> None:
+    text = shown(budget_table(some_rows()), width)
+    table = text.split("\n\nMean ")[0].splitlines()
+    assert max(map(len, table)) <= width
+    columns = ["popsize", "batches", "calls", "CPU s", "median"]
+    head = next(line for line in table if "rank" in line)
+    there = [name for name in columns if name in head]
+    assert there == columns[len(columns) - len(there) :]  # what is least needed goes first
+    missing = columns[: len(columns) - len(there)]
+    assert (f"A wider terminal has more: {', '.join(missing)}." in text) == bool(missing)
+    assert len(missing) == 0 or width < 100
+    assert " ".join(line_of("\n".join(table), "umda", "13.9*").split()).startswith("1,000 umda")
+    assert text.count("cost") == text.count("all problems") == 1
+
+
+def test_a_table_of_budgets_without_a_legend_is_the_table() -> None:
+    assert "ERT:" not in shown(budget_table(some_rows(), legend=False), 80)

@@ -360,3 +360,47 @@ def test_what_was_known_goes_on_being_known() -> None:
     for odd in (None, "a", [["00"]], [["00", 1]], ["00"]):
         with pytest.raises(StateError):
             second.restore(State(arrays={}, fields={**first.state().fields, "failures": odd}))
+
+
+# A part of a batch
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    batches=st.lists(st.lists(st.integers(0, 7), min_size=1, max_size=9), min_size=1, max_size=4),
+    most=st.integers(1, 6),
+    deduplicate=st.booleans(),
+    shared=st.booleans(),
+    breaks=st.booleans(),
+)
+def test_a_batch_is_cut_to_so_many_calls(
+    batches: list[list[int]], most: int, deduplicate: bool, shared: bool, breaks: bool
+) -> None:
+    """Beside a set of what is known: the longest beginning with so many new rows, also where a batch was broken off."""
+    scores, cache = Scores(), MemoryCache(3)
+    known = {"111", "000"} if deduplicate and shared else set()
+    cache.add(rows_of("111", "000"), np.array([7.0, 0.0]))
+    options: dict[str, Any] = {"cache": cache if known else None, "deduplicate": deduplicate}
+    evaluate = evaluator(scores, n=3, **options)
+    expected_calls: list[str] = []
+    for numbers in batches:
+        texts, new, calls = [f"{number:03b}" for number in numbers], set(known), list[str]()
+        part = 0
+        for text in texts:
+            if text not in new:
+                if len(calls) == most:
+                    break
+                calls.append(text)
+                new |= {text} if deduplicate else set()
+            part += 1
+        if breaks:  # it was answered, and not committed: the next process begins the batch anew
+            evaluate.evaluate(rows_of(*texts), most=most)
+            state = evaluate.state()
+            evaluate = evaluator(scores, n=3, **options)
+            evaluate.restore(state)
+        before = evaluate.calls
+        assert evaluate.evaluate(rows_of(*texts), most=most).tolist() == numbers[:part]
+        evaluate.commit()
+        assert evaluate.calls - before == len(calls)
+        known, expected_calls = new, expected_calls + calls
+    assert scores.calls == expected_calls

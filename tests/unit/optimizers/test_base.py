@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.base import BaseOptimizer
+from daedal.optimizers.records import Info
 from daedal.types import Bits, Fitness
 
 
@@ -56,6 +57,41 @@ def test_a_generation_that_a_limit_cuts_short_has_a_record_too() -> None:
     assert optimizer.stop is StopReason.EVALUATIONS
     assert record is not None
     assert (record.generation, record.evaluations, dict(record.info)) == (0, 3, {})
+
+
+def test_what_somebody_else_pays_for_is_settled_before_it_is_told() -> None:
+    """Rows are cut by who counts, those that cost nothing leave more for others, and without a word each row counts."""
+    limits = Limits(max_evaluations=7)
+    optimizer = fresh(limits=limits)
+    optimizer.metered = True
+    for rows, calls in ((4, 2), (4, 0), (3, 3)):
+        assert len(optimizer.ask()) == 4
+        optimizer.settle(rows, calls=calls)
+        optimizer.tell(np.zeros(rows))
+    assert (optimizer.evaluations, optimizer.calls, optimizer.rows_left(9), optimizer.stop) == (11, 5, 2, None)
+    again = fresh(limits=limits)
+    again.metered = True
+    again.restore(optimizer.state())
+    for one in (optimizer, again):
+        assert len(one.ask()) == 4
+        one.settle(2, calls=2)
+        record = one.tell(np.ones(2))
+        assert record is not None
+        assert (one.evaluations, one.calls, one.stop) == (13, 7, StopReason.EVALUATIONS)
+    alone = fresh(limits=limits)
+    alone.tell(np.zeros(len(alone.ask())))
+    assert (alone.calls, len(alone.ask())) == (4, 3)
+
+
+@pytest.mark.parametrize(("rows", "calls"), [(0, 0), (5, 1), (3, 4), (2, -1)])
+def test_nobody_settles_what_was_not_asked_for(rows: int, calls: int) -> None:
+    optimizer = fresh()
+    with pytest.raises(ValueError, match="asked for"):
+        optimizer.settle(1, calls=1)
+    optimizer.ask()
+    with pytest.raises(ValueError, match=f"rows={rows}, calls={calls}"):
+        optimizer.settle(rows, calls=calls)
+    assert len(optimizer.ask()) == 4
 
 
 @pytest.mark.parametrize(
@@ -122,7 +158,9 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("fresh", {"stop": "target"}, {}),
     ("told", {"best": None}, {}),
     ("told", {"evaluations": 3}, {}),
-    ("told", {"evaluations": 8}, {}),  # of 8
+    ("told", {"evaluations": 8, "calls": 8}, {}),  # of 8
+    ("told", {"calls": 5}, {}),
+    ("told", {"calls": -1}, {}),
     ("told", {"stop": "bored"}, {}),
     ("told", {"best": BEST | {"generation": 1}}, {}),
     ("told", {"best": BEST | {"evaluations": 5}}, {}),

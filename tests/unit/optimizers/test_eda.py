@@ -12,8 +12,9 @@ import pytest
 from daedal.limits import Limits, StopReason
 from daedal.models import PBIL, UMDA
 from daedal.models.base import Fitted, Model
-from daedal.optimizers.base import Generation
-from daedal.optimizers.eda import EDA, EDAConfiguration, default_popsize
+from daedal.optimizers.eda import EDA, EDAConfiguration
+from daedal.optimizers.popsize import default_popsize
+from daedal.optimizers.records import Generation
 from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, stream
 from daedal.types import Bits, Fitness, State

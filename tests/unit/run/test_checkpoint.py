@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daedal
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.run.checkpoint import Checkpointer, history_state, load_checkpoint, restored_history
 from daedal.storage.atomic import previous_path
 from daedal.types import State

@@ -6,6 +6,7 @@ to die for instance, is tried with real ones, once for all tests.
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 import pickle
 import signal
@@ -504,3 +505,26 @@ def test_an_interrupt_ends_the_processes_and_loses_nothing_that_ended(expected: 
     assert list(store.path.parent.glob("*.lock")) == []
     assert run(study(), store, workers=2)[0].found == counts[-1]
     assert timeless(store) == expected  # as if nothing had happened
+
+
+def test_budgets_are_run_from_small_to_large_and_nothing_is_confirmed(store: Store) -> None:
+    one = Study.from_dict(
+        {"problems": ["onemax:n=8", "trap:k=4,n=8"], "algorithms": ["umda", "pbil"], "budgets": [200, 100], "runs": 3}
+    )
+    with pytest.raises(ValueError, match="nothing to confirm: leave out --confirm"):
+        run_study(one, store, Order(confirm=2), pool=Inline())
+    assert len(store) == 0
+    pool = Inline()
+    progress = run_study(one, store, Order(), pool=pool)
+    assert (progress.done, progress.found, sum(progress.ahead.values())) == (24, 0, 0)
+    assert [config.limits.max_evaluations for config in pool.made] == [100] * 12 + [200] * 12
+    assert run_study(one, store, Order(), pool=Inline()).done == 0
+    more = dataclasses.replace(one, budgets=(100, 200, 400))
+    assert run_study(more, store, Order(), pool=Inline()).done == 12  # what is added is all that is run
+
+
+def test_the_time_that_is_left_of_budgets_by_hand() -> None:
+    one = Study.from_dict({"problems": ["onemax:n=8"], "algorithms": ["umda"], "budgets": [100, 300], "runs": 2})
+    small, large = one.cells()
+    progress = Progress(study=one, order=Order(), runs={}, ahead=Counter({small: 1, large: 2}), took={small.key: [2.0]})
+    assert progress.seconds_left() == 2.0 + 2 * 6.0  # in proportion

@@ -126,6 +126,19 @@ def test_what_a_study_does_not_say_is_as_in_the_paper(tmp_path: Path) -> None:
     assert short.algorithms[0].popsizes == POPSIZES == (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000)
 
 
+def test_an_algorithm_that_finds_its_size_itself_has_one_cell_of_its_own() -> None:
+    for table in ({"popsize": "auto"}, {"settings": {"popsize": "auto"}}):
+        auto = {"name": "auto", "algorithm": "umda", **table}
+        grid = study(algorithms=["umda", auto], limits={"max_evaluations": 200})
+        assert [(one.algorithm.name, one.popsize) for one in grid.cells()] == [("umda", 20), ("auto", None)]
+        assert len(set(keys(grid))) == 2
+        result = grid.cells()[1].config(1).run()
+        assert (result.settings["popsize"], result.stop is not None) == ("auto", True)
+        back = Study.from_dict(json.loads(json.dumps(grid.as_dict())), stored=True)
+        assert keys(back) == keys(grid)
+        refused("got both", algorithms=[auto | {"popsizes": [20]}])
+
+
 def test_cells_are_every_problem_with_every_algorithm_and_each_of_its_sizes_once_from_small_to_large() -> None:
     problems, sized = ["onemax:n=8", "trap:k=4,n=8"], {"algorithm": "pbil", "popsizes": [40, 30, 40]}
     grid = study(problems=problems, algorithms=["umda", sized])
@@ -170,7 +183,7 @@ def refused(says: str, folder: Path | None = None, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"run": 20}, r"'run', did you mean 'runs'\? Known: algorithms, limits"),
+        ({"run": 20}, r"'run', did you mean 'runs'\? Known: algorithms, budgets, limits"),
         ({"popsize": [20]}, "'popsize', did you mean 'popsizes'"),
         ({"problem": []}, "'problem', did you mean 'problems'"),
         ({"limits": {"max_evaluation": 5}}, "key of limits 'max_evaluation', did you mean 'max_evaluations'"),
@@ -243,7 +256,8 @@ def test_values_that_make_no_study(key: str, values: list[object], says: str) ->
         ("settings", "learning_rate", [7, -0.1], "learning_rate between 0 and 1"),
         ("settings", "best", [1.5, False], "best of pbil to be a whole number"),
         ("settings", "selection", ["roulette"], "tournament or truncation"),
-        ("settings", "popsize", [50], "popsizes"),
+        ("settings", "popsize", [50, "many"], "popsizes"),
+        ("algorithm", "popsize", [50, "many", None], "popsizes"),
     ],
 )
 def test_parts_that_make_no_sense(owner: str, key: str, values: list[object], says: str) -> None:
@@ -485,3 +499,63 @@ def test_what_is_not_daedals_own_is_told_in_full() -> None:
     (told,) = one.as_dict()["algorithms"]
     assert (told["algorithm"], told["kind"], told["limits"]["patience"]) == ("umda", "UMDA", 3)
     assert keys(stored(one)) == keys(one) != keys(study())
+
+
+# Budgets
+
+
+def test_a_study_with_budgets_has_cells_for_each_of_them_and_looks_for_no_size(folder: Path) -> None:
+    given = {name: value for name, value in BASE.items() if name != "popsizes"}
+    sized = {"algorithm": "pbil", "popsizes": [40]}
+    text = toml(given | {"algorithms": ["umda", sized, "mine.py:climber"], "budgets": [1000, 300, 1000]})
+    one = read(folder, text)
+    assert one.budgets == (300, 1000)
+    expected = [("umda", None), ("pbil", 40), ("climber", None)]
+    assert [(cell.algorithm.name, cell.popsize, cell.budget) for cell in one.cells()] == [
+        (*each, budget) for each in expected for budget in (300, 1000)
+    ]
+    assert len(set(keys(one))) == 6
+    assert [cell.config(3).limits.max_evaluations for cell in one.cells()] == [300, 1000] * 3
+    umda, _, pbil, *_ = (cell.config(3).algorithm.settings()["popsize"] for cell in one.cells()[:4])
+    assert (umda, pbil) == (None, 40)  # None: what the algorithm chooses
+    assert stored(one).cells()[0].budget == 300
+    assert keys(stored(one)) == keys(one)
+    fixed = study(popsizes=[30], algorithms=["umda", sized], budgets=[10])
+    assert [cell.popsize for cell in fixed.cells()] == [30, 40]
+
+
+def test_runs_of_a_budget_are_not_taken_for_others_and_studies_without_budgets_are_what_they_were() -> None:
+    budgeted, limited = cell(budgets=[500]), cell(limits={"max_evaluations": 500})
+    assert budgeted.key != limited.key
+    assert dataclasses.replace(budgeted.config(1)) == limited.config(1)
+    assert "budgets" not in study().as_dict()
+    assert "budget" not in limited.content
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        *(({"budgets": value}, "budgets to be a list of at least one number of calls, got") for value in ([], 5, "5")),
+        *(
+            ({"budgets": [value]}, "a budget to be a whole number of at least 1, got")
+            for value in (0, -1, 1.5, "5", True)
+        ),
+        ({"budgets": [10**20]}, str(10**20)),
+        ({"budgets": [10], "limits": {"max_evaluations": 5}}, "budgets or max_evaluations .* got both"),
+        ({"budgets": [10], "popsizes": [20, 50]}, r"looks for no population size: .* got popsizes=\[20, 50\]"),
+        (
+            {"budgets": [10], "algorithms": [{"algorithm": "umda", "popsizes": [20, 50]}]},
+            "looks for no population size",
+        ),
+        (
+            {"budgets": [10], "algorithms": [{"algorithm": "umda", "settings": {"popsize": 5}}]},
+            "instead of the setting",
+        ),
+        ({"budget": [10]}, "'budget', did you mean 'budgets'"),
+    ],
+)
+def test_budgets_that_make_no_study(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    refused(says, **changes)
+    with pytest.raises(ValueError, match=f"study.toml: .*{says}") as raised:
+        read(tmp_path, toml(BASE | changes))
+    assert "\n" not in str(raised.value)

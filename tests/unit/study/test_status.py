@@ -112,3 +112,19 @@ def test_who_cannot_tell_does_not_count_and_who_has_no_population_does(tmp_path:
     assert lines(study_status(one, runs)) == [(None, 1, 0, None, 3)]
     fill(runs, one, None, "++++")
     assert lines(study_status(one, runs, confirm=2)) == [(None, 4, 0, 4, 2)]
+
+
+def test_with_budgets_every_run_is_needed_and_what_was_killed_is_made_again() -> None:
+    one, runs = study(popsizes=[20], budgets=[100, 300]), {}
+    small, large = one.cells()
+    assert [(cell.budget, cell.popsize, cell.left) for cell in study_status(one, {}).cells] == [
+        (100, 20, 4),
+        (300, 20, 4),
+    ]
+    for cell, story in ((small, "--x"), (large, "+k--")):
+        for seed, letter in enumerate(story):
+            status = {"x": FAILED, "k": KILLED}.get(letter, DONE)
+            runs.setdefault(cell.key, {})[seed] = Run(seed=seed, status=status, success=letter == "+")
+    status = study_status(one, runs)
+    assert [(cell.done, cell.failed, cell.killed, cell.left) for cell in status.cells] == [(2, 1, 0, 1), (3, 0, 1, 1)]
+    assert status.total("left") == 2

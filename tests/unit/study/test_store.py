@@ -21,7 +21,7 @@ from study_helpers import CLOCK, OLD_STUDY, Inline, old_store
 
 import daedal
 from daedal.limits import StopReason
-from daedal.optimizers.base import Generation
+from daedal.optimizers.records import Generation
 from daedal.result import Result
 from daedal.study.analysis import analyse
 from daedal.study.environment import environment
@@ -90,6 +90,7 @@ def test_a_run_is_one_row_with_everything(store: Store, path: Path, result: Resu
         "algorithm": "umda",  # no study says that it is called U
         "preset": "umda",
         "popsize": 20,
+        "budget": None,
         "seed": 3,
         "status": "done",
         "success": True,
@@ -305,6 +306,48 @@ def test_an_older_store_is_read_as_it_is_and_goes_on_where_it_was(path: Path, tm
         assert study_rows(fresh) == again
 
 
+VERSION_2 = (
+    "DROP VIEW results",
+    "ALTER TABLE cells DROP COLUMN budget",
+    "CREATE VIEW results AS SELECT problem, algorithm, popsize, seed, status, success, best, optimum, "
+    "evaluations_to_best, evaluations, unique_evaluations, batches, generations, cpu_seconds_to_best, cpu_seconds, "
+    "stop, error, x, settings, content, daedal, numpy, numba, python, cpu, finished, runs.id AS run "
+    "FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment",
+    "PRAGMA user_version = 2",
+)
+
+
+def test_a_store_from_before_there_were_budgets_means_the_same(path: Path, result: Result, tmp_path: Path) -> None:
+    with Store(path) as store:
+        store.remember(study())
+        for seed in range(3):
+            store.record(cell(), seed, result)
+        rows, runs = list(store.rows()), store.runs()
+    sql(path, *VERSION_2)
+    before = path.read_bytes()
+    with Store(path, create=False) as read:
+        assert (list(read.rows()), read.runs(), read.study()) == (rows, runs, (study(), 0, False))
+    assert path.read_bytes() == before
+    with Store(tmp_path / "merged.db") as merged:
+        assert merged.take_over(path) == 3
+        assert list(merged.rows()) == rows
+    pool = Inline()
+    budgeted = study(budgets=[80, 160])
+    with Store(path) as store:
+        assert run_study(study(), store, Order(), pool=pool).found == 3
+        assert [config.seed for config in pool.made] == [3]
+        run_study(budgeted, store, Order(), pool=pool)
+        assert [row["budget"] for row in store.rows()] == [None] * 4 + [80] * 4 + [160] * 4
+        assert [row["unique_evaluations"] <= row["budget"] for row in store.rows() if row["budget"]] == [True] * 8
+        assert store.study() == (budgeted, 0, False)
+        assert [cell.budget for cell in store.study()[0].cells()] == [80, 160]
+        calls = [run.calls for cell in budgeted.cells() for run in store.runs()[cell.key].values()]
+        assert calls == [row["unique_evaluations"] for row in store.rows() if row["budget"]]
+    with Store(tmp_path / "merged.db") as merged:
+        assert merged.take_over(path) == 9
+        assert sorted(row["budget"] or 0 for row in merged.rows()) == [0] * 4 + [80] * 4 + [160] * 4
+
+
 def study_rows(store: Store) -> list[dict[str, Any]]:
     left_out = {*CLOCK, *environment(), "batches"}
     rows = [{name: value for name, value in row.items() if name not in left_out} for row in store.rows()]
@@ -342,7 +385,7 @@ def test_what_an_older_store_names_and_nobody_knows_is_shown_by_its_name(path: P
 
 
 BAD_FILES: list[tuple[Any, str]] = [
-    (lambda path: Store(path).close() or sql(path, "PRAGMA user_version = 3"), "format 2 in .*format 3, .* newer"),
+    (lambda path: Store(path).close() or sql(path, "PRAGMA user_version = 4"), "format 3 in .*format 4, .* newer"),
     (lambda path: sql(path, "CREATE TABLE runs (id)", "INSERT INTO runs VALUES (1)"), "of something else"),
     (lambda path: path.write_text("runs = 20\n" * 100), "not an SQLite database"),
 ]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from daedal.study.tables.budgets import budget_latex, budget_markdown
 from daedal.study.tables.content import problem_title
-from daedal.study.tables.flat import ROW_COLUMNS, SIZE_COLUMNS, flat_rows, flat_sizes
+from daedal.study.tables.flat import BUDGET_COLUMNS, ROW_COLUMNS, SIZE_COLUMNS, flat_budgets, flat_rows, flat_sizes
 from daedal.study.tables.latex import latex
 from daedal.study.tables.markdown import markdown, sizes_markdown
 
 __all__ = [
+    "BUDGET_COLUMNS",
     "ROW_COLUMNS",
     "SIZE_COLUMNS",
+    "budget_latex",
+    "budget_markdown",
+    "flat_budgets",
     "flat_rows",
     "flat_sizes",
     "latex",

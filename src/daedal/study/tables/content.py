@@ -124,7 +124,7 @@ def _line(label: str, of: Effort | Published | None, *, complete: bool = True, s
     return Line(
         label=Cell(text=label, style=style),
         evaluations=_measured(None if of is None else of.evaluations, _whole, complete=complete, style=style),
-        seconds=_measured(None if of is None else of.seconds, _seconds, complete=complete, style=style),
+        seconds=_measured(None if of is None else of.seconds, seconds_text, complete=complete, style=style),
     )
 
 
@@ -141,7 +141,7 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _seconds(value: float) -> str:
+def seconds_text(value: float) -> str:
     """Write seconds with two digits at least, as the paper does: 0.03, 1.2, 34, 1,297."""
     if value >= 9.95:
         return f"{value:,.0f}"
@@ -184,7 +184,7 @@ def _size_cells(effort: Effort) -> dict[str, Cell]:
         Cell(text=f"{effort.failed:,}" if effort.failed else "", style="yellow"),
         _best(effort.best),
         _measured(effort.evaluations, _whole),
-        _measured(effort.seconds, _seconds),
+        _measured(effort.seconds, seconds_text),
         _measured(effort.batches, _whole),
     )
     return dict(zip(_SIZE_COLUMNS, cells, strict=True))

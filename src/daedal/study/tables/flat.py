@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from daedal.objectives.spec import without_folder
 from daedal.study.analysis import Effort, Row, Runs, efforts
+from daedal.study.budgets import BudgetRow
 from daedal.study.plan import LEVELS, Settled, Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
@@ -44,6 +45,41 @@ ROW_COLUMNS: dict[str, type] = {
     "ratio": float,
 }
 """What `flat_rows` gives."""
+
+
+BUDGET_COLUMNS: dict[str, type] = {
+    **dict.fromkeys(("problem", "spec", "algorithm"), str),
+    **dict.fromkeys(("budget", "popsize", "runs", "solved", "failed"), int),
+    "complete": bool,
+    **_columns("", ("best",), _MEASURED),
+    **dict.fromkeys(("best_median", "best_q1", "best_q3"), float),
+    "best_star": bool,
+    **dict.fromkeys(("best_p", "rank"), float),
+    **_columns("", ("calls", "batches"), _MEASURED),
+    "ert": float,
+    **_columns("", ("seconds",), _MEASURED),
+}
+"""What `flat_budgets` gives."""
+
+
+def flat_budgets(rows: Sequence[BudgetRow]) -> list[dict[str, object]]:
+    """Give the table of a study with budgets for other programs: one dictionary for each problem, budget, algorithm."""
+    return [
+        {
+            **_names(row.problem, row.algorithm),
+            "budget": row.budget,
+            "popsize": row.popsize,
+            **{name: getattr(row, name) for name in _COUNTS},
+            **_measures("", ("best",), _MEASURED, row),
+            **{f"best_{name}": getattr(row.spread, name, None) for name in ("median", "q1", "q3")},
+            **_measures("", ("best",), ("_star", "_p"), row),
+            "rank": row.rank,
+            **_measures("", ("calls", "batches"), _MEASURED, row),
+            "ert": row.ert,
+            **_measures("", ("seconds",), _MEASURED, row),
+        }
+        for row in rows
+    ]
 
 
 def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
@@ -96,7 +132,7 @@ def _names(problem: StudyProblem, algorithm: StudyAlgorithm) -> dict[str, object
 
 
 def _measures(
-    prefix: str, names: Sequence[str], parts: Iterable[str], of: Effort | Published | None
+    prefix: str, names: Sequence[str], parts: Iterable[str], of: Effort | Published | BudgetRow | None
 ) -> dict[str, object]:
     """Give what `_columns` names."""
     return {

@@ -10,9 +10,9 @@ from daedal.study.analysis import Row
 from daedal.study.plan import LEVELS
 from daedal.study.published import PublishedTable
 from daedal.study.rank_tests import Test
-from daedal.study.tables.content import NONE, OPEN, OTHER, Cell, of_rows, one_line
+from daedal.study.tables.content import LEFT, NONE, OPEN, OTHER, Cell, of_rows, one_line
 from daedal.study.tables.legend import legend_of
-from daedal.study.tables.sheets import Group, side_by_side
+from daedal.study.tables.sheets import Group, Sheet, side_by_side
 
 _LATEX: dict[str, str] = {
     "\\": r"\textbackslash{}",
@@ -33,6 +33,7 @@ _LATEX: dict[str, str] = {
 _ACCENTS = {chr(number) for number in (*range(0x300, 0x305), 0x306, 0x307, 0x308, 0x30A, 0x30B, 0x30C, 0x327)}
 _LETTERS = "ßæøœłıÆØŒŁ"
 _LINES_OF_A_PAGE = 60
+_HINT = r"% Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}."
 
 
 def latex(
@@ -45,7 +46,7 @@ def latex(
     """
     published = of_rows(rows, published)
     caption = _escaped(" ".join(legend_of(rows, published, test, correct)))
-    parts = [r"% Written by daedal. \input it in a document with \usepackage{booktabs,graphicx}."]
+    parts = [_HINT]
     for number, page in enumerate(_pages(side_by_side(rows, published).groups)):
         parts.append(_latex_page(page, "Continued." if number else caption))
     return "\n".join(parts) + "\n"
@@ -66,20 +67,46 @@ def _latex_page(groups: Sequence[Group], caption: str) -> str:
     across = 5 * len(LEVELS)  # a popsize, and two numbers of two columns each
     ends = range(7, 3 + across, 5)
     numbers = [False, False, *[False, True, True] * len(LEVELS)]
-    body = [[" & ".join(map(_latex_cells, line, numbers)) + r" \\" for line in group.lines] for group in groups]
     titles = " & ".join(["popsize", *(rf"\multicolumn{{2}}{{c}}{{{name}}}" for name in ("evaluations", "CPU s"))])
+    heading = [
+        "& " + "".join(rf"& \multicolumn{{5}}{{c}}{{$\geq$ {level}\,\% of runs solved}} " for level in LEVELS) + r"\\",
+        "".join(rf"\cmidrule(lr){{{end - 4}-{end}}}" for end in ends),
+        " & ".join(["Problem", "Algorithm", *[titles] * len(LEVELS)]) + r" \\",
+    ]
+    return _latex_table(f"ll{'rr@{}lr@{}l' * len(LEVELS)}", heading, groups, numbers, caption)
+
+
+def sheet_latex(sheet: Sheet, legend: Sequence[str]) -> str:
+    r"""Write a sheet with a column of problems as LaTeX to be \input, with its legend as caption."""
+    cells = zip(*(line for group in sheet.groups for line in group.lines), strict=True)
+    numbers = [any(cell.sd for cell in column) for column in cells] or [False] * len(sheet.columns)
+    widths = zip(sheet.columns, numbers, strict=True)
+    layout = "".join("l" if column.title in LEFT else "r@{}l" if two else "r" for column, two in widths)
+    titles = [
+        rf"\multicolumn{{2}}{{c}}{{{_escaped(column.title)}}}" if two else _escaped(column.title)
+        for column, two in zip(sheet.columns, numbers, strict=True)
+    ]
+    heading = [" & ".join(titles) + r" \\"]
+    parts = [_HINT]
+    for number, page in enumerate(_pages(sheet.groups)):
+        caption = "Continued." if number else _escaped(" ".join(legend))
+        parts.append(_latex_table(layout, heading, page, numbers, caption))
+    return "\n".join(parts) + "\n"
+
+
+def _latex_table(
+    layout: str, heading: Sequence[str], groups: Sequence[Group], numbers: Sequence[bool], caption: str
+) -> str:
+    """Put a table together; columns of numbers, see `_latex_cells`, are two in the layout."""
+    body = [[" & ".join(map(_latex_cells, line, numbers)) + r" \\" for line in group.lines] for group in groups]
     return "\n".join(
         [
             r"\begin{table*}",
             r"\centering\scriptsize\setlength{\tabcolsep}{2.5pt}",
             r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
-            rf"\begin{{tabular}}{{ll{'rr@{}lr@{}l' * len(LEVELS)}}}",
+            rf"\begin{{tabular}}{{{layout}}}",
             r"\toprule",
-            "& "
-            + "".join(rf"& \multicolumn{{5}}{{c}}{{$\geq$ {level}\,\% of runs solved}} " for level in LEVELS)
-            + r"\\",
-            "".join(rf"\cmidrule(lr){{{end - 4}-{end}}}" for end in ends),
-            " & ".join(["Problem", "Algorithm", *[titles] * len(LEVELS)]) + r" \\",
+            *heading,
             *(line for lines in body for line in (r"\midrule", *lines)),
             r"\bottomrule",
             r"\end{tabular}}",

@@ -27,7 +27,9 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
     at = ", at the smallest population size that solves this share of them" if any(one.popsize for one in found) else ""
     sentences = {
         f"Mean ± standard deviation of {counted(runs, 'run')}, each up to its best solution{at}.": runs > 0,
-        "No popsize: the algorithm has no population.": any(effort.popsize is None for effort in found),
+        "No popsize: the algorithm has no population, or sizes of its own.": any(
+            effort.popsize is None for effort in found
+        ),
         **_star_sentences(rows, lines, test, correct),
         "CPU seconds from different kinds of processors are not compared.": any(map(_of_two_machines, found)),
         f"{NONE} the level is not reached with any of the sizes that were tried.": any(
@@ -44,6 +46,12 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
         "its own.": any(is_another(row.problem, published) for row in rows),
     }
     return [sentence for sentence, holds in sentences.items() if holds]
+
+
+def test_words(test: Test, correct: bool) -> str:
+    """Say how stars were found."""
+    holm = ", corrected by Holm's method" if correct else ""
+    return f"pairwise {_TESTS[test]} tests, p < {LEVEL}{holm}"
 
 
 def _of_two_machines(effort: Effort) -> bool:
@@ -65,8 +73,7 @@ def _star_sentences(rows: Sequence[Row], lines: Sequence[Line], test: Test, corr
         for counts in rivals.values()
     )
     runs = max((count for counts in rivals.values() for count in counts), default=0)
-    holm = ", corrected by Holm's method" if correct else ""
-    how = f"pairwise {_TESTS[test]} tests, p < {LEVEL}{holm}"
+    how = test_words(test, correct)
     return {
         f"* significantly smaller than for every other algorithm that reaches the level ({how}).": possible
         or any(line.evaluations.star or line.seconds.star for line in lines),

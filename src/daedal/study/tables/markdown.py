@@ -26,7 +26,7 @@ from daedal.study.tables.content import (
     size_lines,
 )
 from daedal.study.tables.legend import legend_of
-from daedal.study.tables.sheets import with_names
+from daedal.study.tables.sheets import Sheet, with_names
 
 
 def markdown(
@@ -67,6 +67,18 @@ def sizes_markdown(study: Study, runs: Runs) -> str:
             body.append([title, *map(_markdown_cell, line)])
             title = ""
     return _markdown_table(["Problem", "Algorithm", *names], body)
+
+
+def sheet_markdown(sheet: Sheet, legend: Sequence[str]) -> str:
+    """Write a sheet without a column of problems as Markdown, with one, and its legend."""
+    body = []
+    for group in sheet.groups:
+        title = _marked_down(" ".join(filter(None, group.title)))
+        for line in group.lines:
+            body.append([title, *map(_markdown_cell, line)])
+            title = ""
+    table = _markdown_table(["Problem", *(column.title for column in sheet.columns)], body)
+    return table + "\n" + "\n\n".join(map(_marked_down, legend)) + "\n"
 
 
 def _markdown_cells(row: Row, level: int, published: PublishedTable | None, again: bool) -> list[str]:

@@ -30,11 +30,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Columns and groups of lines; `headed` puts titles above their groups, not in a column of their own."""
+    """Columns and groups of lines; `headed` puts titles above their groups, not in a column of their own.
+
+    The note is a last line of the legend.
+    """
 
     columns: list[Column]
     groups: list[Group]
     headed: bool = False
+    note: str = ""
 
 
 def side_by_side(rows: Sequence[Row], published: PublishedTable | None, *, beside: bool = False) -> Sheet:

@@ -1,0 +1,107 @@
+"""Jobs, which are climbs and mixings side by side: what each is at, the rows it waits for, and the memory of rows that all of them share.
+
+A row has a place in the memory from the moment it is asked for. Places are given in order, so the rows that wait for
+their values are the last ones, from `known` on; and every row that was first seen as a change of another one has that
+one as its parent.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from daedal.kernels.compilation import EXACT
+from daedal.kernels.linkage import WORD, count_ones
+from daedal.kernels.rowtable import add_rows, hash_rows
+from daedal.types import Bits
+
+Words = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+FREE, CLIMB, MIX = 0, 1, 2
+"""Kinds of jobs."""
+
+
+
+class Memory(NamedTuple):
+    """All rows seen, see `daedal.kernels.rowtable`; counts (2,) are the rows there and those whose value is known."""
+
+    slots: Words  # shape (a power of two,)
+    keys: Words  # packed rows, shape (capacity, words)
+    values: Floats  # shape (capacity,)
+    parents: Integers  # places, -1 for none, shape (capacity,)
+    counts: Integers
+
+
+class Jobs(NamedTuple):
+    """Climbs and mixings, one a slot; all arrays begin with the number of slots."""
+
+    kind: Integers
+    stage: Integers
+    member: Integers  # of the population
+    at: Integers  # the place of the row it stands on
+    top: Integers  # the place of the best row of the last ones asked for
+    done: Integers  # variables probed, gains merged, or groups tried
+    chunk: Integers  # gains that are being merged together
+    improvers: Integers  # how many gains there are to merge
+    tolerance: Floats  # what counts as equal
+    gains: Floats  # shape (slots, n)
+    order: Integers  # variables, the largest gain first, shape (slots, n)
+    asked: Integers  # places waited for, shape (slots, most rows a job asks for)
+    waiting: Integers  # how many
+
+
+@njit(**EXACT)
+def place_of(memory: Memory, row: Words, parent: int) -> int:
+    """Give the place of a packed row, shape (words,), a new one behind all others where it is new.
+
+    There has to be room for it. A row keeps the parent with which it came.
+    """
+    rows, hashes, places = row.reshape(1, row.size), np.empty(1, np.uint64), np.full(1, -1)
+    hash_rows(rows, hashes)
+    count, _ = add_rows(memory.slots, memory.keys, memory.counts[0], rows, hashes, 0, places)
+    if count > memory.counts[0]:
+        memory.parents[places[0]] = parent
+        memory.counts[0] = count
+    return places[0]
+
+
+@njit(**EXACT)
+def place_near(memory: Memory, row: Words) -> int:
+    """Give the place of a packed row; where it is new, its parent is the nearest row whose value is known."""
+    nearest, least = -1, WORD * row.size + 1
+    for place in range(memory.counts[1]):
+        distance = 0
+        for w in range(row.size):
+            distance += count_ones(memory.keys[place, w] ^ row[w])
+        if distance < least:
+            nearest, least = place, distance
+    return place_of(memory, row, nearest)
+
+
+@njit(**EXACT)
+def is_answered(memory: Memory, jobs: Jobs, slot: int) -> bool:
+    """Whether the values of all rows that a job waits for are known."""
+    for k in range(jobs.waiting[slot]):
+        if jobs.asked[slot, k] >= memory.counts[1]:
+            return False
+    return True
+
+
+@njit(**EXACT)
+def gain_over(value: float, before: float) -> float:
+    """Give how much better a value is than another one; both may be -inf, which is worse than anything but itself."""
+    return 0.0 if value == before else value - before
+
+
+@njit(**EXACT)
+def unpack_rows(keys: Words, out: Bits) -> None:
+    """Write packed rows, shape (rows, words), as bits, shape (rows, n)."""
+    rows, n = out.shape
+    for r in range(rows):
+        for i in range(n):
+            out[r, i] = (keys[r, i // WORD] >> np.uint64(i % WORD)) & np.uint64(1)

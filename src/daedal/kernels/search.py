@@ -1,0 +1,70 @@
+"""Jobs side by side: each goes on as far as the rows that are known let it, and free slots take the next job."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from daedal.kernels.climbing import go_on_climbing, start_climb
+from daedal.kernels.compilation import EXACT
+from daedal.kernels.jobs import FREE, Integers, Jobs, Memory, Words, is_answered
+from daedal.kernels.mixing import go_on_mixing, start_mixing
+
+
+@njit(**EXACT)
+def climb_all(
+    memory: Memory, jobs: Jobs, slots: int, starts: Words, ends: Integers, progress: Integers, pace: Integers
+) -> None:
+    """Climb from each of the starts, shape (climbs, words), in so many slots at once.
+
+    ends (climbs,) gets the places where they end; progress (2,) is how many have begun, and how many have ended.
+    """
+    row = np.empty(starts.shape[1], np.uint64)
+    for slot in range(len(jobs.kind)):
+        while True:
+            if jobs.kind[slot] == FREE:
+                if slot >= slots or progress[0] == len(starts):
+                    break
+                jobs.member[slot] = progress[0]
+                start_climb(memory, jobs, slot, starts[progress[0]])
+                progress[0] += 1
+            if not is_answered(memory, jobs, slot):
+                break
+            go_on_climbing(memory, jobs, slot, pace, row)
+            if jobs.kind[slot] == FREE:
+                ends[jobs.member[slot]] = jobs.at[slot]
+                progress[1] += 1
+
+
+@njit(**EXACT)
+def mix_all(
+    memory: Memory,
+    jobs: Jobs,
+    slots: int,
+    queue: Integers,
+    population: Integers,
+    progress: Integers,
+    donors: Words,
+    masks: Words,
+    width: int,
+    state: Words,
+) -> None:
+    """Mix each member of a population, shape (members,) of places, in the order of the queue.
+
+    A member's place becomes that of its row after mixing.
+    """
+    row = np.empty(donors.shape[1], np.uint64)
+    for slot in range(len(jobs.kind)):
+        while True:
+            if jobs.kind[slot] == FREE:
+                if slot >= slots or progress[0] == len(queue):
+                    break
+                member = queue[progress[0]]
+                start_mixing(jobs, slot, member, population[member])
+                progress[0] += 1
+            if not is_answered(memory, jobs, slot):
+                break
+            go_on_mixing(memory, jobs, slot, donors, masks, width, state, row)
+            if jobs.kind[slot] == FREE:
+                population[jobs.member[slot]] = jobs.at[slot]
+                progress[1] += 1

@@ -1,0 +1,262 @@
+"""Iterated local search for small budgets: climbs by single flips that remember gains, kicks, restarts and exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal import kernels
+from daedal.limits import Limits, StopReason
+from daedal.optimizers.arms import ARMS, Arm, Shares
+from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.climbs import Climbs
+from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.row_memory import RowMemory, pack, unpack
+from daedal.settings.checks import check_whole
+from daedal.settings.parameters import check_types
+from daedal.types import Bits, Fitness, State, StateError
+
+_ROUNDS = 20  # searches in a row that lead to known rows alone, before a row is asked for because it is new
+_MOST_LISTED = 24  # variables, where all rows can be gone through
+_NONE = -1  # in place of an arm, or of the place of a row
+
+
+class ILS(BaseOptimizer):
+    """Iterated local search: one climb to its end, then kicks of the incumbent, restarts, and exchanges.
+
+    It is made for few calls: some n to some fifty n. No row is asked for twice. A climb flips one variable at a time,
+    and which one is decided by what is known of the gains (`daedal.kernels.gains`). How the calls are shared out among
+    the arms depends on what each has gained of late (`daedal.optimizers.arms`). A generation is n calls.
+
+    Parameters
+    ----------
+    n
+        Number of variables.
+    seed
+        Same seed, same run; None: a fresh one.
+    limits
+        What ends the run; it is better to know `max_evaluations`, because near the end no long climb is begun.
+    initial
+        Rows to begin with, shape (rows, n): all are evaluated, and the first climbs begin at the best of them.
+    min_batch
+        Searches side by side, and so rows that are asked for at once; fewer where two of them ask for the same row.
+    arms
+        Ways to go on after a climb.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> optimizer = ILS(n=20, seed=1, limits=daedal.Limits(max_evaluations=30))
+    >>> while optimizer.stop is None:
+    ...     record = optimizer.tell(optimizer.ask().sum(axis=1))
+    >>> optimizer.best.fitness
+    20.0
+    """
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        seed: int | None = None,
+        limits: Limits | None = None,
+        initial: Bits | None = None,
+        min_batch: int = 1,
+        arms: Sequence[Arm] = ARMS,
+    ) -> None:
+        super().__init__(n=n, seed=seed, limits=limits, initial=initial)
+        self.min_batch = check_whole("min_batch", min_batch, least=1)
+        self.arms = tuple(arms)
+        self._memory = RowMemory(self.n)
+        self._climbs = Climbs(self.n, self.min_batch)
+        self._shares = Shares(self.arms, self.n)
+        self._arm_of = [_NONE] * self.min_batch  # of each search
+        self._owners: list[int] = []  # arms that the rows waiting for their values come from
+        self._top = -np.inf  # the best value
+        self._incumbent = _NONE  # its place
+        self._starts: list[int] = []  # places of rows that first climbs begin at
+        self._searches = 0
+        self._since = 0  # rows of this generation
+
+    def prepare(self) -> None:
+        """Compile the kernels."""
+        kernels.compilation.announce(kernels.flipping.go_on_flipping)
+        small = ILS(n=3, seed=0, min_batch=2)
+        while small.stop is None:
+            small.tell(small.ask().sum(axis=1))
+
+    def propose(self) -> Bits:
+        """Give the rows that the searches wait for; at first, the initial ones, or random ones."""
+        if self._memory.count == 0:
+            given = self.initial if self.initial is not None else np.empty((0, self.n), np.uint8)
+            missing = max(0, self.min_batch - len(given))
+            drawn = self.rng.integers(0, 2, (missing, self.n), dtype=np.uint8)
+            memory = RowMemory(self.n)
+            memory.add(pack(np.concatenate([given, drawn])))
+            self._memory = memory
+        return self._memory.waiting_rows()
+
+    def learn(self, rows: Bits, fitness: Fitness) -> Info | None:
+        """Take values, and let every search go on to the next row whose value is not known."""
+        begins = self._memory.known == 0
+        self._memory.answer(fitness)
+        if begins:
+            self._begin(fitness)
+        for arm, value in zip(self._owners, fitness.tolist(), strict=False):
+            if value > self._top:
+                self._shares.credit(arm, value - self._top)
+                self._top = value
+        if self.rows_left(1) > 0:
+            self._go_on()
+        self._since += len(rows)
+        if self._since < self.n and self.stop is None:
+            return None
+        self._since = 0
+        return {"searches": float(self._searches)}
+
+    def state(self) -> State:
+        """Give what is needed to go on from here, also while rows wait for their fitness."""
+        own = State(
+            arrays={name: np.array(getattr(self, f"_{name}"), dtype=np.int64) for name in ("arm_of", "owners", "starts")},
+            fields={
+                "incumbent": self._incumbent + 1,
+                "top": self._top,
+                "searches": self._searches,
+                "since": self._since,
+            },
+        )
+        parts = {"memory": self._memory.state(), "climbs": self._climbs.state(), "shares": self._shares.state()}
+        return State.join({"run": super().state(), "search": own, **parts})
+
+    def restore(self, state: State) -> None:
+        """Go on where another optimizer of the same kind stood when it gave its state."""
+        super().restore(state.part("run"))
+        own = state.part("search")
+        self._memory.restore(state.part("memory"))
+        if self._memory.known != self.evaluations:
+            raise StateError(f"expected {self.evaluations} known rows, got {self._memory.known}")
+        count = self._memory.count
+        self._climbs.restore(state.part("climbs"), count)
+        self._shares.restore(state.part("shares"))
+        arms = len(self.arms)
+        self._arm_of = _whole(own, "arm_of", arms, least=_NONE)
+        self._owners = _whole(own, "owners", arms, least=_NONE)
+        self._starts = _whole(own, "starts", count)
+        self._incumbent = own.whole("incumbent") - 1
+        self._top, self._searches, self._since = own.number("top"), own.whole("searches"), own.whole("since")
+        if len(self._arm_of) != self.min_batch or not (count == 0) <= (self._incumbent < max(1, count)):
+            raise StateError(f"expected {self.min_batch} searches among {count} rows, got something else")
+
+    def _begin(self, fitness: Fitness) -> None:
+        """Let the first climbs begin at the best of the first rows."""
+        self.initial = None
+        self._climbs.seed(int(self.rng.bit_generator.random_raw()))
+        ranked = np.argsort(-fitness, kind="stable").tolist()
+        self._starts = ranked[: self.min_batch]
+        self._incumbent = ranked[0]
+        self._top = float(fitness[ranked[0]])
+
+    def _go_on(self) -> None:
+        self._owners = []
+        for slot in range(self.min_batch):
+            rounds, waits = 0, False
+            while not waits:
+                count = self._memory.count
+                if self._climbs.is_free(slot) and not self._start(slot, is_new=rounds >= _ROUNDS):
+                    break
+                waits = self._climbs.go_on(self._memory, slot)
+                if self._memory.count > count:
+                    self._owners.append(self._arm_of[slot])
+                    self._shares.count_call(self._arm_of[slot])
+                if not waits:
+                    self._end(slot)
+                    rounds += 1
+        if self._memory.waiting == 0:
+            self.stop = StopReason.CONVERGED  # there is no other row
+
+    def _start(self, slot: int, *, is_new: bool) -> bool:
+        """Begin a search, at a row that is new where it has to be; tell whether there is one."""
+        if self._starts:
+            self._arm_of[slot] = _NONE
+            self._climbs.start(slot, self._starts.pop(0), climb=True)
+        elif is_new or self._memory.count.bit_length() > self.n:  # 2^n rows, or as good as
+            place = self._unseen()
+            if place == _NONE:
+                return False
+            self._arm_of[slot] = _NONE
+            self._climbs.start(slot, place, climb=True)
+        else:
+            arm, row = self._choose()
+            self._arm_of[slot] = arm
+            place = int(self._memory.add(pack(row[None]))[0])
+            self._climbs.start(slot, place, climb=arm == _NONE or self.arms[arm].climbs)
+        self._searches += 1
+        return True
+
+    def _end(self, slot: int) -> None:
+        """Go on from where a search has ended, if that is not worse."""
+        place = self._climbs.place(slot)
+        values = self._memory.table.values
+        if values[place] >= values[self._incumbent]:
+            self._incumbent = place
+
+    def _choose(self) -> tuple[int, Bits]:
+        """Give an arm and the row that it begins with; a random row where no arm has one."""
+        most = self.limits.max_evaluations
+        left = np.inf if most is None else (most - self._memory.count) / self.n
+        x = unpack(self._memory.keys(np.array([self._incumbent])), self.n)[0]
+        for arm in self._shares.choose(left):
+            row = self.arms[arm].start(x, self.rng)
+            if row is not None:
+                return arm, row
+        return _NONE, self.rng.integers(0, 2, self.n, dtype=np.uint8)
+
+    def _unseen(self) -> int:
+        """Give the place of a new row, or _NONE where there is none left."""
+        if self.n <= _MOST_LISTED:
+            if self._memory.count == 2**self.n:
+                return _NONE
+            self._memory.reserve(1)
+            row = self.rng.integers(2**self.n, size=1, dtype=np.uint64)
+            return int(kernels.flipping.add_unseen(self._memory.table, row, 2**self.n))
+        count = self._memory.count
+        while self._memory.count == count:
+            row = self.rng.integers(0, 2, (1, self.n), dtype=np.uint8)
+            place = int(self._memory.add(pack(row))[0])
+        return place
+
+
+def _whole(state: State, name: str, end: int, least: int = 0) -> list[int]:
+    array = state.array(name)
+    if array.dtype != np.int64 or array.ndim != 1 or (array < least).any() or (array >= end).any():
+        raise StateError(f"expected {name} from {least} to {end - 1}, got dtype={array.dtype}, shape={array.shape}")
+    return [int(value) for value in array]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ILSConfiguration(Configuration):
+    """What iterated local search is built from.
+
+    Parameters
+    ----------
+    min_batch
+        Searches side by side, and so rows that are asked for at once.
+
+    Examples
+    --------
+    >>> ILSConfiguration(min_batch=4).build(n=20, seed=1).ask().shape
+    (4, 20)
+    """
+
+    min_batch: int = 1
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        check_whole("min_batch", self.min_batch, least=1)
+
+    def build(
+        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
+    ) -> ILS:
+        """Make the optimizer."""
+        return ILS(n=n, seed=seed, limits=limits, initial=initial, min_batch=self.min_batch)

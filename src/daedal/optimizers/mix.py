@@ -1,0 +1,206 @@
+"""`mix`: a population that climbs and mixes, and a sparse model of the function, learned on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from daedal.limits import Limits, StopReason
+from daedal.models.walsh import Walsh
+from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.population import Population
+from daedal.optimizers.surrogate import Surrogate
+from daedal.rng import Stream, stream
+from daedal.settings.checks import check_whole
+from daedal.settings.parameters import check_types
+from daedal.types import Bits, Fitness, State
+
+MEMBERS = 14
+"""Members of the first population: fewer, and too often a building block is in none of them."""
+
+NARROW = 16
+"""Rows that a batch has anyway, about: `min_batch` up to here changes nothing."""
+
+_SLOTS, _WIDTH = 16, 2
+_WIDE = 4  # groups that a mixing tries at once in wide batches
+_MAXIMA = 8  # of a model
+
+
+class Mix(BaseOptimizer):
+    """Climb, mix, and learn a model of the function.
+
+    A row climbs by trying all flips at once and merging those that gain. The climbed rows are a population, whose
+    linkage tree (average linkage on mutual information) says which variables hang together; such groups are copied
+    from member to member where that makes them no worse. A population that no longer gets better begins again, with
+    more members. Meanwhile a sparse Walsh model is fitted to differences between rows that were evaluated anyway; its
+    maxima are evaluated too. There is nothing to tune.
+
+    Parameters
+    ----------
+    n
+        Number of variables.
+    seed
+        Same seed, same run; None: a fresh one, to be read from `seed`.
+    limits
+        What ends the run.
+    initial
+        Rows to begin with, shape (rows, n): the first climbs begin there.
+    members
+        Members of the first population.
+    model
+        Whether the Walsh model is used.
+    min_batch
+        Rows that a batch should have, about; up to 16 it changes nothing. Wide batches take more evaluations:
+        docs/benchmarks.md has how many.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> daedal.maximize("trap:k=5,n=50", algorithm="mix", seed=1).success
+    True
+    """
+
+    reproducible: ClassVar[bool] = True  # what is asked for is in the memory
+    _prepared: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        seed: int | None = None,
+        limits: Limits | None = None,
+        initial: Bits | None = None,
+        members: int = MEMBERS,
+        model: bool = True,
+        min_batch: int = 1,
+    ) -> None:
+        super().__init__(n=n, seed=seed, limits=limits, initial=initial)
+        wide = check_whole("min_batch", min_batch, least=1) > NARROW
+        check_whole("members", members, least=2)
+        slots = -(-min_batch // 2) if wide else _SLOTS
+        self.min_batch = min_batch
+        self.population = Population(
+            n=self.n,
+            members=max(members, slots if wide else members),
+            slots=slots,
+            width=_WIDE if wide else _WIDTH,
+            eager=wide,
+            word=int(stream(self.seed, Stream.START).bit_generator.random_raw()),
+        )
+        self.surrogate = Surrogate(self.n, Walsh(max_rows=4000, screened=20_000)) if model else None
+        self._began = False
+        self._top = -np.inf  # the best value so far
+
+    def propose(self) -> Bits:
+        """Give the rows that climbs, mixings and the model wait for, shape (rows, n)."""
+        if not self._began:
+            self.population.begin(self.initial)
+            self._began = True
+        return self.population.memory.waiting_rows()
+
+    def learn(self, rows: Bits, fitness: Fitness) -> Info | None:
+        """Let climbs and mixings go on, and fit the model where it is time."""
+        memory, top = self.population.memory, self._top
+        memory.answer(fitness)
+        self._top = max(top, float(fitness.max()))
+        if memory.waiting:  # some rows were cut off, because the evaluations are used up
+            return self._info()
+        completed = self.population.go_on()
+        if self.surrogate is not None and self.surrogate.look(memory, top):
+            assert self.best is not None
+            rng = stream(self.seed, Stream.FIT, self.surrogate.fits)
+            self.surrogate.fit(memory, rng)
+            self.surrogate.ask(memory, max(_MAXIMA, self.min_batch // 4), self.best.x, rng)
+        if not memory.waiting:
+            self.stop = StopReason.EXHAUSTED
+        return self._info() if completed else None
+
+    def _info(self) -> Info:
+        info: dict[str, float] = {"members": self.population.members}
+        if self.surrogate is not None and self.surrogate.function is not None:
+            info |= {"r2": self.surrogate.r2, "terms": len(self.surrogate.function.terms)}
+        return info
+
+    def prepare(self) -> None:
+        """Compile or load the kernels, by a small run of its own."""
+        if self._prepared:
+            return
+        Mix._prepared = True
+        small = Mix(n=4, seed=0, limits=Limits(), model=False)
+        while small.stop is None:
+            small.tell(small.ask().sum(axis=1) % 3)
+
+    def state(self) -> State:
+        """Give what is needed to go on from here."""
+        parts = {"own": super().state().extend(arrays={}, fields={"began": self._began})}
+        parts["population"] = self.population.state()
+        if self.surrogate is not None:
+            parts["surrogate"] = self.surrogate.state()
+        return State.join(parts)
+
+    def restore(self, state: State) -> None:
+        """Go on where another one, built alike, stood."""
+        own = state.part("own")
+        super().restore(own)
+        self._began = own.truth("began")
+        self.population.restore(state.part("population"))
+        memory = self.population.memory
+        self._top = float(memory.table.values[: memory.known].max(initial=-np.inf))
+        if self.surrogate is not None:
+            self.surrogate.restore(state.part("surrogate"))
+
+
+def widened(min_batch: int | None, workers: int) -> int:
+    """Give how many rows a batch should have: as given, or for so many workers, where a usual batch is too small.
+
+    Fewer workers change nothing, so that the result does not depend on how many there are.
+    """
+    if min_batch is not None:
+        return min_batch
+    return workers if workers > NARROW else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixConfiguration(Configuration):
+    """What `mix` is built from; see `Mix`.
+
+    Parameters
+    ----------
+    members
+        Members of the first population.
+    model
+        Whether the Walsh model is used.
+    min_batch
+        Rows that a batch should have, about; None: the number of workers, from 17 on.
+    """
+
+    members: int = MEMBERS
+    model: bool = True
+    min_batch: int | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        check_whole("members", self.members, least=2)
+        if self.min_batch is not None:
+            check_whole("min_batch", self.min_batch, least=1)
+
+    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> MixConfiguration:
+        """Choose how wide batches are, where that is not given."""
+        return replace(self, min_batch=widened(self.min_batch, workers))
+
+    def build(
+        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
+    ) -> Mix:
+        """Make the optimizer."""
+        return Mix(
+            n=n,
+            seed=seed,
+            limits=limits,
+            initial=initial,
+            members=self.members,
+            model=self.model,
+            min_batch=self.min_batch or 1,
+        )

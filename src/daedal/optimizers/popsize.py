@@ -1,0 +1,56 @@
+"""Population sizes that fit a problem and a budget."""
+
+from __future__ import annotations
+
+import math
+
+from daedal.settings.checks import check_fits, check_whole, machine_bytes
+
+LEAST_POPSIZE = 4
+"""The smallest one that is ever chosen: two parents, two candidates."""
+
+_MANY = 10**9
+"""Evaluations, and variables, beyond which no population changes."""
+
+_BYTES_AN_ENTRY = 12
+"""Memory for each bit of a population: candidates, parents, the model's copies and its noise."""
+
+
+def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: float = 1.0) -> int:
+    """Give a population size that solves deceptive problems of n variables as a rule, or less for few evaluations.
+
+    A population converges in a number of generations that grows with the square root of n, and slowly with its own
+    size; one that fits the evaluations has just about converged when they end. docs/models.md has the runs behind both
+    rules. A model of some slowness needs that many times as many generations.
+
+    Examples
+    --------
+    >>> default_popsize(60), default_popsize(60, 3_000)
+    (2900, 171)
+    """
+    size = min(500 + 40 * n, 16_000)
+    if max_evaluations is None:
+        return size
+    most = min(max_evaluations, _MANY)
+    fitting = 4.8 * math.pow(most / math.sqrt(min(n, _MANY)), 0.6) / slowness
+    return min(size, max(LEAST_POPSIZE, round(min(fitting, most / 3))))
+
+
+def choose_popsize(popsize: int | None, n: int, max_evaluations: int | None = None, *, slowness: float = 1.0) -> int:
+    """Give popsize, or the default where it is None; refuse what does not fit into memory."""
+    default = default_popsize(n, max_evaluations, slowness=slowness)
+    if popsize is None:
+        popsize = default
+    popsize = check_whole("popsize", popsize, least=2, hint=f"the default for n={n} is {default}")
+    check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
+    return popsize
+
+
+def fits_memory(popsize: int, n: int) -> bool:
+    """Whether a population fits into the memory of this machine."""
+    return popsize * n * _BYTES_AN_ENTRY <= machine_bytes()
+
+
+def three_generations(popsize: int) -> int:
+    """Give the evaluations of a first population, and two generations that learn from it."""
+    return popsize + 2 * (popsize - popsize // 2)

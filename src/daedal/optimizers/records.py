@@ -1,0 +1,60 @@
+"""What an optimizer reports: its best solution, and a record of each generation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from daedal.types import Bits
+
+Info: TypeAlias = Mapping[str, float]
+"""What a generation reports, by name: epochs, error, edges."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best:
+    """The best solution so far.
+
+    Attributes
+    ----------
+    x
+        Bits, shape (n,).
+    fitness
+        Its fitness.
+    generation, evaluations
+        When it was found; the whole batch it came in counts.
+    """
+
+    x: Bits
+    fitness: float
+    generation: int
+    evaluations: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """The record of one generation.
+
+    Attributes
+    ----------
+    generation
+        0 for the first one.
+    evaluations
+        Rows evaluated so far.
+    best
+        Best fitness so far.
+    mean
+        Mean fitness of the rows evaluated in this generation, those of finite fitness.
+    cpu_seconds
+        CPU time of the run so far.
+    info
+        What the optimizer reports: training epochs, error, ...
+    """
+
+    generation: int
+    evaluations: int
+    best: float
+    mean: float
+    cpu_seconds: float = 0.0
+    info: Info = field(default_factory=dict)

@@ -1,0 +1,145 @@
+"""All rows that an optimizer has asked for: packed, each once, with its value and the row that it is a change of."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal import kernels
+from daedal.types import Bits, Fitness, State, StateError
+
+Words = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+
+_WORD = 64  # bits
+_LEAST = 1024  # rows
+
+
+def words_of(n: int) -> int:
+    """Give the number of words of a packed row of n bits."""
+    return -(-n // _WORD)
+
+
+def pack(rows: Bits) -> Words:
+    """Give rows, shape (rows, n), as words, shape (rows, words)."""
+    keys, hashes = np.empty((len(rows), words_of(rows.shape[1])), np.uint64), np.empty(len(rows), np.uint64)
+    kernels.rowtable.pack_rows(np.require(rows, np.uint8, ["C", "W"]), keys, hashes)
+    return keys
+
+
+def unpack(keys: Words, n: int) -> Bits:
+    """Give packed rows, shape (rows, words), as bits, shape (rows, n)."""
+    rows = np.empty((len(keys), n), np.uint8)
+    kernels.jobs.unpack_rows(np.require(keys, np.uint64, ["C", "W"]), rows)
+    return rows
+
+
+class RowMemory:
+    """Rows with places, in the order in which they came; the last ones may wait for their values.
+
+    Attributes
+    ----------
+    n
+        Number of variables.
+    table
+        What kernels take: see `daedal.kernels.jobs.Memory`.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.table = _table(words_of(n), _LEAST)
+
+    @property
+    def count(self) -> int:
+        """Rows that have a place."""
+        return int(self.table.counts[0])
+
+    @property
+    def known(self) -> int:
+        """Rows whose value is known: the first ones."""
+        return int(self.table.counts[1])
+
+    @property
+    def waiting(self) -> int:
+        """Rows that wait for their values: the last ones."""
+        return self.count - self.known
+
+    def values(self, places: Integers) -> Fitness:
+        """Give values, shape (rows,), of rows by their places."""
+        return self.table.values[places]
+
+    def keys(self, places: Integers) -> Words:
+        """Give packed rows, shape (rows, words), by their places."""
+        return self.table.keys[places]
+
+    def waiting_rows(self) -> Bits:
+        """Give the rows that wait for their values, shape (rows, n)."""
+        return unpack(self.table.keys[self.known : self.count], self.n)
+
+    def answer(self, values: Fitness) -> None:
+        """Take the values, shape (rows,), of the rows that waited, or of the first of them."""
+        end = self.known + len(values)
+        self.table.values[self.known : end] = values
+        self.table.counts[1] = end
+
+    def add(self, rows: Words) -> Integers:
+        """Give the places of packed rows, shape (rows, words); new ones wait for their values from now on."""
+        self.reserve(len(rows))
+        return np.array([kernels.jobs.place_of(self.table, row, -1) for row in rows], dtype=np.int64)
+
+    def add_rows(self, rows: Bits) -> Integers:
+        """Give the places of rows, shape (rows, n); new ones wait for their values, as changes of the nearest known row."""
+        keys = pack(rows)
+        self.reserve(len(keys))
+        return np.array([kernels.jobs.place_near(self.table, row) for row in keys], dtype=np.int64)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many new rows."""
+        need, count = self.count + rows, self.count
+        if need <= len(self.table.values):
+            return
+        table = _table(words_of(self.n), max(need, 2 * len(self.table.values)))
+        for new, old in zip(table[1:4], self.table[1:4], strict=True):
+            new[:count] = old[:count]
+        table.counts[:] = self.table.counts
+        kernels.rowtable.rebuild(table.slots, table.keys, count)
+        self.table = table
+
+    def state(self) -> State:
+        """Give all rows and values."""
+        count = self.count
+        arrays = {"keys": self.table.keys[:count].copy(), "parents": self.table.parents[:count].copy()}
+        return State(arrays={**arrays, "values": self.table.values[: self.known].copy()}, fields={})
+
+    def restore(self, state: State) -> None:
+        """Take what another memory gave; refuse what is none."""
+        keys, numbers = state.array("keys"), state.floats("values")
+        count = len(keys)
+        if keys.dtype != np.uint64 or keys.shape != (count, words_of(self.n)) or len(numbers) > count:
+            raise StateError(
+                f"expected packed rows of {self.n} bits with their values in the memory of an optimizer, got rows of "
+                f"shape={keys.shape}, dtype={keys.dtype} and {len(numbers)} values"
+            )
+        parents = state.wholes("parents", shape=(count,), least=-1, most=count - 2)
+        if not (parents < np.arange(count)).all():
+            raise StateError("expected each row to come after the one that it is a change of, got some before")
+        if self.n % _WORD and count and (keys[:, -1] >> np.uint64(self.n % _WORD)).any():
+            raise StateError(f"expected packed rows of {self.n} bits, got longer ones")
+        self.table = _table(words_of(self.n), _LEAST)
+        self.reserve(count)
+        self.table.keys[:count], self.table.parents[:count] = keys, parents
+        self.table.values[: len(numbers)] = numbers
+        self.table.counts[:] = count, len(numbers)
+        if kernels.rowtable.rebuild(self.table.slots, self.table.keys, count) != count:
+            raise StateError("expected each row once in the memory of an optimizer, got some more than once")
+
+
+def _table(words: int, capacity: int) -> kernels.jobs.Memory:
+    slots = 1 << (3 * capacity // 2).bit_length()  # at most two thirds are taken
+    return kernels.jobs.Memory(
+        slots=np.zeros(slots, np.uint64),
+        keys=np.empty((capacity, words), np.uint64),
+        values=np.empty(capacity),
+        parents=np.full(capacity, -1),
+        counts=np.zeros(2, np.int64),
+    )

@@ -1,0 +1,66 @@
+"""Population sizes: those of a problem, and those that fit a budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from daedal.models import PBIL, UMDA
+from daedal.models.base import Model
+from daedal.optimizers.eda import EDAConfiguration
+from daedal.optimizers.popsize import choose_popsize, default_popsize, three_generations
+
+BUDGETS = (1, 2, 10, 30, 100, 300, 1_000, 3_000, 30_000, 10**6, 10**9, 10**400)
+
+
+def test_without_a_budget_the_problem_says() -> None:
+    assert [default_popsize(n) for n in (1, 10, 60, 10**6)] == [540, 900, 2_900, 16_000]
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 60, 200, 10_000])
+def test_a_budget_makes_populations_smaller_and_never_larger(n: int) -> None:
+    sizes = [default_popsize(n, most) for most in BUDGETS]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == 4
+    assert sizes[-1] == default_popsize(n)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 20, 60, 200, 1_000])
+@pytest.mark.parametrize("slowness", [1.0, 4.0])
+def test_a_budget_pays_for_some_generations_and_one_of_3000_for_ten(n: int, slowness: float) -> None:
+    """The population, and half of it for each generation after the first; at n=1 there are but two rows to pay for."""
+    for most in (12, 30, 100, 300):
+        assert most >= three_generations(default_popsize(n, most, slowness=slowness))
+    if n > 1:
+        assert 6 * default_popsize(n, 3_000, slowness=slowness) <= 3_000
+
+
+def test_what_was_measured() -> None:
+    """At n=60 about 22, 40, 85, 160 and 700 were best; at n=20 and n=200 more and fewer."""
+    assert [default_popsize(60, most) for most in (100, 300, 1_000, 3_000, 30_000)] == [22, 43, 89, 171, 682]
+    assert [default_popsize(n, 3_000) for n in (20, 200)] == [238, 119]
+    assert default_popsize(60, 3_000, slowness=PBIL.slowness) == 43
+
+
+@pytest.mark.parametrize("model", [UMDA(), PBIL()])
+def test_a_configuration_is_resolved_for_a_budget(model: Model) -> None:
+    free, given = EDAConfiguration(model=model), EDAConfiguration(model=model, popsize=300)
+    assert free.resolved(60).popsize == 2_900
+    assert free.resolved(60, max_evaluations=1_000).popsize == default_popsize(60, 1_000, slowness=model.slowness)
+    assert given.resolved(60, max_evaluations=100, workers=8).popsize == 300
+
+
+@pytest.mark.parametrize(("popsize", "rows"), [(2, 4), (4, 8), (5, 11), (100, 200)])
+def test_three_generations_cost_so_much(popsize: int, rows: int) -> None:
+    assert three_generations(popsize) == rows
+    configuration = EDAConfiguration(model=UMDA(), popsize=popsize)
+    assert configuration.budget_warning(rows) is None
+    warning = configuration.budget_warning(rows - 1)
+    assert warning is not None
+    assert f"popsize={popsize}," in warning
+
+
+def test_what_no_memory_holds_is_refused() -> None:
+    with pytest.raises(ValueError, match="memory"):
+        choose_popsize(10**9, 10**6)
+    with pytest.raises(ValueError, match="popsize=1; the default for n=60 is 171"):
+        choose_popsize(1, 60, 3_000)
