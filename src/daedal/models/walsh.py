@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.walsh_equations import MAX_ORDER, NOTHING, Sets, arrange
+from daedal.models.walsh_equations import MAX_ORDER, NOTHING, arrange
 from daedal.models.walsh_fit import choose_pool, solve
 from daedal.models.walsh_function import WalshFunction
 from daedal.models.walsh_lasso import Solution
@@ -24,9 +21,6 @@ MOST_EQUATIONS = 5000
 
 FEWEST = 10
 """Equations without which nothing is learned."""
-
-MEMORY = ("members", "coefficients", "numbers")
-"""Arrays that keep a function."""
 
 HELD_OUT = 5
 """One equation of so many is held out."""
@@ -118,33 +112,6 @@ class Walsh:
             raise ValueError(f"expected d of the shape of x, {x.shape}, got d.shape={d.shape}")
         return self._fit(x, d, df, rng, previous)
 
-    def memory(self, function: WalshFunction | None) -> dict[str, NDArray[Any]]:
-        """Give a function as plain arrays, for a checkpoint."""
-        if function is None:
-            return {}
-        numbers = np.array([function.constant, function.r2, function.price])
-        return {"members": function.terms.members, "coefficients": function.coefficients, "numbers": numbers}
-
-    def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> WalshFunction | None:
-        """Rebuild a function of n variables from what `memory` gave; the arrays come from a file, and are checked."""
-        if not arrays:
-            return None
-        members, coefficients, numbers = (arrays.get(name, np.empty(0)) for name in MEMORY)
-        if (
-            members.shape != (len(coefficients), MAX_ORDER)
-            or members.dtype != np.int64
-            or coefficients.shape != (len(members),)
-            or numbers.shape != (3,)
-            or coefficients.dtype != np.float64
-            or numbers.dtype != np.float64
-            or not (np.isfinite(coefficients).all() and np.isfinite(numbers).all())
-            or not _ascending(members, n)
-        ):
-            raise ValueError(f"expected {', '.join(MEMORY)} of a Walsh function of n={n} variables, got something else")
-        terms = Sets(members, np.count_nonzero(members >= 0, axis=1))
-        constant, r2, price = map(float, numbers)
-        return WalshFunction(n=n, constant=constant, terms=terms, coefficients=coefficients, r2=r2, price=price)
-
     def _fit(
         self, x: Bits, d: Bits | None, y: Fitness, rng: np.random.Generator, previous: WalshFunction | None
     ) -> WalshFunction:
@@ -186,13 +153,6 @@ class Walsh:
             r2=r2,
             price=solution.price,
         )
-
-
-def _ascending(members: NDArray[np.int64], n: int) -> bool:
-    """Whether each row has variables below n, ascending, at least one, and then -1."""
-    here, there = members[:, :-1], members[:, 1:]
-    ordered = np.where(here < 0, there == -1, (there > here) | (there == -1)).all()
-    return bool(ordered and (members[:, 0] >= 0).all() and (members >= -1).all() and (members < n).all())
 
 
 @cache

@@ -209,44 +209,6 @@ def test_the_same_seed_gives_the_same_fit() -> None:
     assert (a.maxima(5, rng=rng()) == b.maxima(5, rng=rng())).all()
 
 
-def test_a_function_is_remembered() -> None:
-    x, d, df = equations(FUNCTIONS["NK, k = 3"], 20, 500, 23)
-    model = Walsh(screened=0)
-    found = model.fit_differences(x, d, df, rng=rng())
-    kept = model.memory(found)
-    again = model.remembered(kept, 20)
-    assert again is not None
-    assert (again.sets, again.r2, again.price, again.constant) == (found.sets, found.r2, found.price, found.constant)
-    assert (again.coefficients == found.coefficients).all()
-    following = [model.fit_differences(x, d, df, rng=rng(), previous=previous) for previous in (found, again)]
-    assert (following[0].coefficients == following[1].coefficients).all()
-    assert model.remembered(model.memory(None), 20) is None
-    empty = model.remembered(model.memory(model.fit(x[:3], df[:3], rng=rng())), 20)
-    assert empty is not None
-    assert empty.sets == []
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"members": np.array([[3, 1, -1, -1, -1]])},
-        {"members": np.array([[1, 20, -1, -1, -1]])},
-        {"members": np.array([[-1, 1, -1, -1, -1]])},
-        {"members": np.array([[1, -1, 2, -1, -1]])},
-        {"members": np.array([[1, -2, -2, -2, -2]])},
-        {"members": np.array([[1.0, 2.0, -1.0, -1.0, -1.0]])},
-        {"coefficients": np.array([np.nan])},
-        {"coefficients": np.array([1.0, 2.0])},
-        {"numbers": np.array([1.0])},
-    ],
-)
-def test_a_strange_memory_is_refused(change: dict[str, np.ndarray]) -> None:
-    good = {"members": np.array([[1, 2, -1, -1, -1]]), "coefficients": np.array([1.0]), "numbers": np.zeros(3)}
-    assert Walsh().remembered(good, 20) is not None
-    with pytest.raises(ValueError, match="a Walsh function of n=20"):
-        Walsh().remembered({**good, **change}, 20)
-
-
 def test_max_order_is_kept() -> None:
     x, d, df = equations(FUNCTIONS["traps of 5"], 20, 2000, 24)
     for order in range(1, 6):
