@@ -12,7 +12,7 @@ from daedal.models.walsh_candidates import Candidates
 from daedal.models.walsh_equations import NOTHING, Equations, Sets
 from daedal.models.walsh_growth import grow, keys_of_sets, supersets
 from daedal.models.walsh_lasso import ActiveSet, Solution
-from daedal.models.walsh_path import EXACT, ITERATIONS, RELAXED_TOLERANCE, follow_path, least_squares
+from daedal.models.walsh_path import EXACT, ITERATIONS, RELAXED_TOLERANCE, TRIED, follow_path, least_squares, reweight
 from daedal.types import Bits, Fitness
 
 GAIN = 0.98
@@ -35,6 +35,9 @@ SCREENED = 0.6
 
 RARER = 4
 """Above order 3, so many times fewer sets are screened: those that no subset points to are rare."""
+
+SHARPENED = 0.3
+"""Share of the error from which an exact solution is looked for near the one found."""
 
 BLOCK = 500
 """Columns, or variables, that are in memory at a time when sets, or variables, are screened."""
@@ -82,7 +85,20 @@ def solve(equations: Equations, max_order: int, most: int, screened: int, previo
         if found.error > GAIN * best.error:
             break
         best = found
+    if EXACT < best.error / equations.base < SHARPENED:
+        best = _sharpen(equations, best)
     return finish(equations, best)
+
+
+def _sharpen(equations: Equations, best: Solution) -> Solution:
+    """Look for an exact solution near the best one."""
+    active, candidates = ActiveSet(equations), Candidates(equations, best)
+    candidates.resume(active, best)
+    best = reweight(candidates, active, best)
+    if best.error < TRIED * equations.base:
+        active.put(best.w)
+        best = min(best, least_squares(candidates, active, best.price), key=lambda solution: solution.error)
+    return best.without_zeros()
 
 
 def _grow_orders(equations: Equations, best: Solution, max_order: int, most: int) -> Solution:
