@@ -109,7 +109,7 @@ def _screen(equations: Equations, best: Solution, max_order: int, most: int, scr
     active = ActiveSet(equations)
     active.add(best.columns)
     active.put(best.w)
-    found, strengths = [NOTHING], [np.empty(0)]
+    found, strengths = [NOTHING], [np.empty(0, np.float32)]
     for order in range(3, max_order + 1):
         below = best.sets.orders == order - 1
         most_here = screened if order == 3 else screened // RARER

@@ -107,7 +107,7 @@ def supersets(members: _Integers, strengths: NDArray[np.float64], n: int, most: 
 @cache
 def _all_sets(n: int, order: int) -> _Integers:
     """List all sets of so many of n variables."""
-    found = np.fromiter(combinations(range(n), order), dtype=np.dtype((np.int64, order)), count=comb(n, order))
+    found = np.array(list(combinations(range(n), order)), dtype=np.int64).reshape(-1, order)
     found.flags.writeable = False
     return found
 

@@ -118,7 +118,9 @@ class ILS(BaseOptimizer):
     def state(self) -> State:
         """Give what is needed to go on from here, also while rows wait for their fitness."""
         own = State(
-            arrays={name: np.array(getattr(self, f"_{name}"), dtype=np.int64) for name in ("arm_of", "owners", "starts")},
+            arrays={
+                name: np.array(getattr(self, f"_{name}"), dtype=np.int64) for name in ("arm_of", "owners", "starts")
+            },
             fields={
                 "incumbent": self._incumbent + 1,
                 "top": self._top,
