@@ -95,7 +95,8 @@ class Climbs:
             raise StateError("expected climbs that stand on known rows, got others")
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**self.gains._asdict(), **self.climbers._asdict(), "draws": self._draws}
+        gains = {f"gains.{name}": array for name, array in self.gains._asdict().items()}
+        return {**gains, **self.climbers._asdict(), "draws": self._draws}
 
 
 def _is_sound(array: NDArray[np.generic]) -> bool:

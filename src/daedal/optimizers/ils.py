@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from daedal import kernels
 from daedal.limits import Limits, StopReason
 from daedal.optimizers.arms import ARMS, Arm, Shares
-from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.climbs import Climbs
 from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.records import Info
 from daedal.optimizers.row_memory import RowMemory, pack, unpack
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import check_types
@@ -55,6 +57,8 @@ class ILS(BaseOptimizer):
     20.0
     """
 
+    _prepared: ClassVar[bool] = False
+
     def __init__(
         self,
         *,
@@ -80,7 +84,10 @@ class ILS(BaseOptimizer):
         self._since = 0  # rows of this generation
 
     def prepare(self) -> None:
-        """Compile the kernels."""
+        """Compile or load the kernels, by a small run of its own."""
+        if self._prepared:
+            return
+        ILS._prepared = True
         kernels.compilation.announce(kernels.flipping.go_on_flipping)
         small = ILS(n=3, seed=0, min_batch=2)
         while small.stop is None:
@@ -107,7 +114,7 @@ class ILS(BaseOptimizer):
             if value > self._top:
                 self._shares.credit(arm, value - self._top)
                 self._top = value
-        if self.rows_left(1) > 0:
+        if self._memory.waiting == 0:  # otherwise some were cut off, because the evaluations are used up
             self._go_on()
         self._since += len(rows)
         if self._since < self.n and self.stop is None:
@@ -173,7 +180,7 @@ class ILS(BaseOptimizer):
                     self._end(slot)
                     rounds += 1
         if self._memory.waiting == 0:
-            self.stop = StopReason.CONVERGED  # there is no other row
+            self.stop = StopReason.EXHAUSTED
 
     def _start(self, slot: int, *, is_new: bool) -> bool:
         """Begin a search, at a row that is new where it has to be; tell whether there is one."""
@@ -204,7 +211,7 @@ class ILS(BaseOptimizer):
     def _choose(self) -> tuple[int, Bits]:
         """Give an arm and the row that it begins with; a random row where no arm has one."""
         most = self.limits.max_evaluations
-        left = np.inf if most is None else (most - self._memory.count) / self.n
+        left = np.inf if most is None else (most - self.calls - self._memory.waiting) / self.n
         x = unpack(self._memory.keys(np.array([self._incumbent])), self.n)[0]
         for arm in self._shares.choose(left):
             row = self.arms[arm].start(x, self.rng)
@@ -241,7 +248,7 @@ class ILSConfiguration(Configuration):
     Parameters
     ----------
     min_batch
-        Searches side by side, and so rows that are asked for at once.
+        Searches side by side, and so rows that are asked for at once; None: the number of workers.
 
     Examples
     --------
@@ -249,14 +256,19 @@ class ILSConfiguration(Configuration):
     (4, 20)
     """
 
-    min_batch: int = 1
+    min_batch: int | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
-        check_whole("min_batch", self.min_batch, least=1)
+        if self.min_batch is not None:
+            check_whole("min_batch", self.min_batch, least=1)
+
+    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> ILSConfiguration:
+        """Choose how many searches go side by side, where that is not given."""
+        return replace(self, min_batch=workers if self.min_batch is None else self.min_batch)
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
     ) -> ILS:
         """Make the optimizer."""
-        return ILS(n=n, seed=seed, limits=limits, initial=initial, min_batch=self.min_batch)
+        return ILS(n=n, seed=seed, limits=limits, initial=initial, min_batch=self.min_batch or 1)

@@ -10,6 +10,7 @@ from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
 from daedal.models.base import Model
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.eda import EDAConfiguration
+from daedal.optimizers.ils import ILSConfiguration
 from daedal.optimizers.mix import MixConfiguration
 
 PENALTY_OF_BOA = round(math.log(2), 6)
@@ -29,6 +30,12 @@ PRESETS = (
         name="mix",
         summary="Climbing, linkage-guided mixing, and a sparse model of the function",
         configuration=MixConfiguration(),
+    ),
+    Algorithm(
+        name="ils",
+        summary="Iterated local search for few evaluations: climbs that remember gains, kicks, restarts, exchanges",
+        configuration=ILSConfiguration(),
+        limits=Limits(max_generations=10_000),
     ),
     _eda(
         "dae",

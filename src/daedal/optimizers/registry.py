@@ -107,7 +107,7 @@ def _is_known(name: str) -> bool:
 
 def _of_model(model: Model) -> Algorithm:
     kind = EDAConfiguration(model=model).kind
-    like = [preset for preset in PRESETS if preset.kind == kind] or [PRESETS[0]]
+    like = [preset for preset in PRESETS if preset.kind == kind] or [_registered["dae"]]
     rules = like[0].configuration
     assert isinstance(rules, EDAConfiguration)
     return dataclasses.replace(
