@@ -28,7 +28,7 @@ def maximize(
     objective: AnyObjective,
     n: int | None = None,
     *,
-    algorithm: AnyAlgorithm = "dae",
+    algorithm: AnyAlgorithm = "auto",
     seed: int | None = None,
     max_evaluations: int | None = None,
     max_generations: int | None = None,

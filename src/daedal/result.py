@@ -47,6 +47,8 @@ class Result:
         What was run; popsize is None for an algorithm without a population size.
     optimum
         The known optimum of the problem, or None.
+    explanation
+        What the algorithm chose to do, and why, in a sentence; nothing where it had no choice.
     """
 
     x: Bits
@@ -70,6 +72,7 @@ class Result:
     popsize: int | None
     seed: int
     optimum: float | None
+    explanation: str = ""
 
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"

@@ -125,7 +125,7 @@ def counts_and_keeps_the_best(algorithm: Algorithm, _: Path) -> None:
 def ends_where_its_evaluations_do(algorithm: Algorithm, _: Path) -> None:
     for most in (1, 2, 30, 31, 45, 50):
         optimizer = built(algorithm, max_evaluations=most)
-        done = list(batches(optimizer, most))  # some ask for one row at a time
+        done = list(batches(optimizer, most=most))  # of one row each, maybe
         assert sum(len(rows) for rows, *_ in done) == most
         assert (optimizer.evaluations, optimizer.stop) == (most, StopReason.EVALUATIONS)
         assert done[-1][2] is not None
@@ -147,7 +147,7 @@ def gives_a_record_for_each_generation(algorithm: Algorithm, _: Path) -> None:
     """Also where one needs many batches: limits on generations wait for its end."""
 
     def records(optimizer: Optimizer) -> list[Generation]:
-        return [record for *_, record in batches(optimizer, 6 * N) if record is not None]
+        return [record for *_, record in batches(optimizer, 400) if record is not None]
 
     for most in (0, 1, 4):
         optimizer = built(algorithm, max_generations=most)

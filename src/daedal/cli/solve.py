@@ -35,7 +35,7 @@ from daedal.types import to_text
 
 def solve(
     problem: options.Problem,
-    algorithm: options.Algorithm = "dae",
+    algorithm: options.Algorithm = "auto",
     popsize: options.Popsize = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn if not given.")] = None,
     n: options.Variables = None,
@@ -154,6 +154,7 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "optimum": result.optimum,
         "success": result.success,
         "stop": result.stop.value,
+        "explanation": result.explanation,
         "evaluations": result.evaluations,
         "evaluations_to_best": result.evaluations_to_best,
         "carried_out": result.evaluated,
@@ -187,6 +188,8 @@ def show(result: Result, console: Console) -> None:
     console.print(f"\n{words[result.success]}, fitness [bold]{result.fitness:.10g}[/]{known}", soft_wrap=True)
     for name, text in (("x", to_text(result.x)), ("effort", _effort(result)), ("stop", result.stop.message)):
         console.print(f"{name:<8}{text}", markup=False, soft_wrap=True)
+    if result.explanation:
+        console.print(f"{'chosen':<8}{result.explanation}", markup=False, soft_wrap=True)
     if result.failures:
         first = result.failures[0]
         console.print(f"{'failed':<8}{result.failed:,} rows, the first: {first.error}", markup=False, soft_wrap=True)

@@ -16,6 +16,7 @@ from daedal.evaluation.caller import Caller, ObjectiveError, Places
 from daedal.evaluation.engine import SECONDS_BETWEEN_NOTES, Engine, start_engine
 from daedal.evaluation.failures import Failure, OnError
 from daedal.evaluation.layered_cache import LayeredCache, RowCache
+from daedal.evaluation.memory_cache import Lookup
 from daedal.evaluation.options import DEFAULTS, EvaluationOptions
 from daedal.types import Bits, Fitness, Json, State, StateError, to_text
 
@@ -112,14 +113,14 @@ class Evaluator:
         self.commit()
         return fitness
 
-    def evaluate(self, x: Bits, *, most: int | None = None) -> Fitness:
+    def evaluate(self, x: Bits, *, most: int | None = None, fresh: bool = False) -> Fitness:
         """Do the same, but count and remember nothing yet: `commit` does, once the answer has arrived.
 
         Until then x is not to change. Of the rows only the first are answered, as many as there are with no more than
-        `most` calls of the objective, at least one.
+        `most` calls of the objective, at least one. Those of a fresh batch are evaluated even where they are known.
         """
         leftover = self._uncommitted()
-        lookup = self._known.look_up(x, apart_from=leftover)
+        lookup = Lookup.all_new(len(x)) if fresh else self._known.look_up(x, apart_from=leftover)
         if most is not None:
             lookup = lookup.prefix(most)
         batch = Batch(x[: len(lookup.values)], lookup)

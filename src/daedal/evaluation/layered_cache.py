@@ -75,8 +75,8 @@ class LayeredCache:
 
     def remember(self, batch: Batch) -> None:
         """Take the values of a batch, also of rows that failed: what hangs or dies once will do so again."""
-        if self._memory is None or not self.deduplicate:
-            return
+        if self._memory is None or not self.deduplicate or not len(batch.lookup.keys):
+            return  # nothing is remembered, or nothing of this batch
         places = batch.answered_places()
         self._memory.add_new(batch.lookup, places, batch.values[places])
         if len(batch.failed):

@@ -131,12 +131,12 @@ class Equations:
     @cached_property
     def signs(self) -> _Singles:
         """(-1)^x of the pool's variables in the training equations."""
-        return np.float32(1) - np.float32(2) * self.x[: self.train, self.pool]
+        return np.float32(1) - np.float32(2) * self.x[: self.train].take(self.pool, axis=1)
 
     @cached_property
     def _flip_lists(self) -> tuple[_Integers, _Integers, _Singles]:
         assert self.d is not None
-        d = self.d[: self.train, self.pool]
+        d = self.d[: self.train].take(self.pool, axis=1)
         rows, flipped = np.nonzero(d)
         return np.searchsorted(rows, np.arange(self.train + 1)), flipped, self.signs * (d == 0)
 
@@ -147,11 +147,8 @@ class Equations:
         if self.d is None:
             return np.full((size, size), self.used**-0.5, dtype=np.float32)
         starts, flipped, still = self._flip_lists
-        singles, half, prices = (
-            np.empty(size, np.float32),
-            np.empty((size, size), np.float32),
-            np.empty_like(self.signs, shape=(size, size)),
-        )
+        singles = np.empty(size, dtype=np.float32)
+        half, prices = np.empty((size, size), dtype=np.float32), np.empty((size, size), dtype=np.float32)
         ones = np.ones(self.train)
         kernels.walsh.correlate_pairs(
             starts, flipped, np.ones_like(still), np.abs(still), ones, self.train, singles, half

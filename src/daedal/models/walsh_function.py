@@ -19,6 +19,9 @@ SWEEPS = 100
 MOST_WORDS = 2**22
 """Random words that are drawn at a time."""
 
+MOST_PRODUCTS = 2**20
+"""Numbers that `predict` has in memory at a time."""
+
 ENUMERATED = 16
 """Variables up to which all rows are looked at."""
 
@@ -70,9 +73,16 @@ class WalshFunction:
     def predict(self, x: Bits) -> Fitness:
         """Give f of each row of x, shape (rows, n)."""
         out = np.full(len(x), self.constant)
-        signs = 1.0 - 2.0 * x
-        for members, coefficient in zip(self.sets, self.coefficients, strict=True):
-            out += coefficient * signs[:, members].prod(axis=1)
+        block = max(1, MOST_PRODUCTS // max(1, len(self.terms)))
+        for order in np.unique(self.terms.orders):
+            chosen = self.terms.orders == order
+            members, coefficients = self.terms.members[chosen, :order], self.coefficients[chosen]
+            for first in range(0, len(x), block):
+                signs = 1.0 - 2.0 * x[first : first + block]
+                products = signs[:, members[:, 0]]
+                for place in range(1, order):
+                    products *= signs[:, members[:, place]]
+                out[first : first + block] += products @ coefficients
         return out
 
     def interactions(self, order: int | None = None) -> list[Interaction]:
@@ -87,8 +97,8 @@ class WalshFunction:
         ]
 
     @cached_property
-    def _members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each variable the sets it is in, one after the other, and where they start."""
+    def variable_sets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the sets of each variable start, shape (n + 1,), and the sets, one variable after the other."""
         owners, places = np.nonzero(self.terms.members >= 0)
         variables = self.terms.members[owners, places]
         return np.searchsorted(np.sort(variables), np.arange(self.n + 1)), owners[np.argsort(variables, kind="stable")]
@@ -96,7 +106,7 @@ class WalshFunction:
     @cached_property
     def _temperature(self) -> float:
         """The mean gain, in absolute value, of flipping a variable of a random row, as if gains were Gaussian."""
-        starts, owners = self._members
+        starts, owners = self.variable_sets
         squares = np.add.reduceat(np.append(np.square(self.coefficients)[owners], 0.0), starts[:-1])
         squares[starts[:-1] == starts[1:]] = 0.0
         return float(2 * np.sqrt(2 / np.pi) * np.sqrt(squares).mean())
@@ -136,7 +146,7 @@ class WalshFunction:
             temperatures[chains // 2 :] *= NEARBY
         values, step = np.empty(chains), max(1, MOST_WORDS // (sweeps * self.n))
         logs = np.log((np.arange(4096) + 0.5) / 4096)
-        starts, owners = self._members
+        starts, owners = self.variable_sets
         for first in range(0, chains, step):
             part = slice(first, min(first + step, chains))
             words = words16(rng, (part.stop - first) * sweeps * self.n)

@@ -32,7 +32,7 @@ RELAXED_PASSES, RELAXED_TOLERANCE = 8, 1e-3
 EXACT = 1e-12
 """Share of the error without any coefficient from which a solution counts as exact."""
 
-TRIED = 0.05
+TRIED = 0.03
 """Share of that error from which least squares are tried, for the solution may be exact."""
 
 NEARLY = 0.02
@@ -41,11 +41,14 @@ NEARLY = 0.02
 COMPLETED = 1e-4
 """Share of that error from which small coefficients are looked for that are missing to an exact solution."""
 
-SHARES = (0.2, 0.03, 0.004, 0.0)
+SHARES = (0.1, 0.01, 0.0)
 """Shares of the largest coefficient above which sets enter least squares."""
 
 ITERATIONS = 60
-"""Iterations of least squares; a fifth of them shows whether the others are worth it."""
+"""Iterations of least squares."""
+
+FIRST, PROMISING = 6, 0.1
+"""Iterations that show whether the others are worth it, and the share of the error to which they have to lower it."""
 
 
 def follow_path(candidates: Candidates, active: ActiveSet, price: float | None) -> Solution:
@@ -112,9 +115,9 @@ def least_squares(candidates: Candidates, active: ActiveSet, price: float) -> So
             break
         active.put(np.where(large, before, 0.0))
         first = active.error()
-        active.least_squares(np.flatnonzero(large), iterations=ITERATIONS // 5)
+        active.least_squares(np.flatnonzero(large), iterations=FIRST)
         error = active.error()
-        if error < 0.1 * first:  # otherwise far from exact, and more iterations would not change that
+        if error < PROMISING * first:  # otherwise far from exact, and more iterations would not change that
             active.least_squares(np.flatnonzero(large), iterations=ITERATIONS)
             error = active.error()
         if error < best.error:

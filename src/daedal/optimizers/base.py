@@ -85,9 +85,15 @@ class BaseOptimizer(ABC):
         are free. An optimizer by itself has no memory, and every row counts.
     metered
         Whether somebody else, such as a run, cuts the last batch and tells what it cost: see `settle`.
+    fresh
+        Whether the rows asked for are to be evaluated even where their values are known: where values scatter.
+    explanation
+        What it chose to do, and why, for the result; maybe nothing.
     """
 
     metered = False
+    fresh = False
+    explanation = ""
     reproducible: ClassVar[bool] = False
     """Whether `propose` gives the same rows again from the state before it, so that neither they nor `rng` are kept:
     where all random numbers come from the seed and the generation, or from optimizers that this one is made of."""

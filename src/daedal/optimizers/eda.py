@@ -117,6 +117,16 @@ class EDA(BaseOptimizer):
             self.stop = StopReason.CONVERGED
         return {} if self._fitted is None else self._fitted.info
 
+    @property
+    def population(self) -> Scored:
+        """The population, shape (rows, n), and its fitness, shape (rows,)."""
+        rows, fitness = self._population
+        return rows ^ self._mask, fitness
+
+    def majority(self) -> Bits:
+        """Give the row, shape (n,), on each bit of which most of the population agree."""
+        return (2 * self._population[0].sum(axis=0, dtype=np.int64) > len(self._population[0])).astype(np.uint8) ^ self._mask
+
     def state(self) -> State:
         """Give what is needed to go on from the generation told last, also while rows wait for their fitness."""
         arrays: dict[str, NDArray[Any]] = {

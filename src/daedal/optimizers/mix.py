@@ -153,6 +153,16 @@ class Mix(BaseOptimizer):
             self.surrogate.restore(state.part("surrogate"))
 
 
+def widened(min_batch: int | None, workers: int) -> int:
+    """Give how many rows a batch should have: as given, or for so many workers, where a usual batch is too small.
+
+    Fewer workers change nothing, so that the result does not depend on how many there are.
+    """
+    if min_batch is not None:
+        return min_batch
+    return workers if workers > NARROW else 1
+
+
 @dataclass(frozen=True, kw_only=True)
 class MixConfiguration(Configuration):
     """What `mix` is built from; see `Mix`.
@@ -179,7 +189,7 @@ class MixConfiguration(Configuration):
 
     def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> MixConfiguration:
         """Choose how wide batches are, where that is not given."""
-        return replace(self, min_batch=workers if self.min_batch is None else self.min_batch)
+        return replace(self, min_batch=widened(self.min_batch, workers))
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None

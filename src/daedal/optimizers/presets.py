@@ -8,6 +8,7 @@ from typing import Any
 from daedal.limits import Limits
 from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
 from daedal.models.base import Model
+from daedal.optimizers.auto import AutoConfiguration
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.eda import EDAConfiguration
 from daedal.optimizers.ils import ILSConfiguration
@@ -27,15 +28,19 @@ def _eda(name: str, summary: str, model: Model, limits: Limits = _PAPER, **rules
 
 PRESETS = (
     Algorithm(
+        name="auto",
+        summary="What fits: mix, ils where calls are few, a population where values scatter",
+        configuration=AutoConfiguration(),
+    ),
+    Algorithm(
         name="mix",
         summary="Climbing, linkage-guided mixing, and a sparse model of the function",
         configuration=MixConfiguration(),
     ),
     Algorithm(
         name="ils",
-        summary="Iterated local search for few evaluations: climbs that remember gains, kicks, restarts, exchanges",
+        summary="Iterated local search, for few calls: climbs, kicks, restarts, exchanges",
         configuration=ILSConfiguration(),
-        limits=Limits(max_generations=10_000),
     ),
     _eda(
         "dae",

@@ -194,6 +194,7 @@ class RunConfig:
             popsize=popsize if isinstance(popsize, int) else None,
             seed=self.seed,
             optimum=self._optimum(objective),
+            explanation=getattr(run.optimizer, "explanation", ""),
         )
 
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:

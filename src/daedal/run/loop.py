@@ -188,8 +188,10 @@ class Run:
         """Ask, evaluate, tell; give the record of a generation that is complete, in the objective's own sign."""
         optimizer, most = self.optimizer, self.limits.max_evaluations
         rows, calls = self._rows(), self.evaluator.calls
-        fitness = self.evaluator.evaluate(rows, most=None if most is None else most - calls)
-        if len(fitness) < len(rows) and not isinstance(optimizer, BaseOptimizer):
+        is_base = isinstance(optimizer, BaseOptimizer)
+        fresh = is_base and optimizer.fresh
+        fitness = self.evaluator.evaluate(rows, most=None if most is None else most - calls, fresh=fresh)
+        if len(fitness) < len(rows) and not is_base:
             self.stop = StopReason.EVALUATIONS  # its answers are not committed, as where the time is up
             return None
         with self._interrupts.hold():  # so that a checkpoint never finds the one done without the others
@@ -198,7 +200,7 @@ class Run:
             calls = self.evaluator.calls - calls
             self._idle_batches = 0 if calls else self._idle_batches + 1
             self._idle_rows = 0 if calls else self._idle_rows + len(rows)
-            if isinstance(optimizer, BaseOptimizer):
+            if is_base:
                 optimizer.settle(len(fitness), calls=calls)
             record = optimizer.tell(fitness)
             if optimizer.best is not before:
