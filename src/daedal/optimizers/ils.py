@@ -1,4 +1,4 @@
-"""Iterated local search for small budgets: climbs by single flips that remember gains, kicks, restarts and exchanges."""
+"""Iterated local search for few calls: climbs by single flips that remember gains, kicks, restarts and exchanges."""
 
 from __future__ import annotations
 
@@ -124,8 +124,9 @@ class ILS(BaseOptimizer):
 
     def state(self) -> State:
         """Give what is needed to go on from here, also while rows wait for their fitness."""
+        lists = {"arm_of": self._arm_of, "owners": self._owners, "starts": self._starts}
         own = State(
-            arrays={name: np.array(getattr(self, f"_{name}"), dtype=np.int64) for name in ("arm_of", "owners", "starts")},
+            arrays={name: np.array(whole, dtype=np.int64) for name, whole in lists.items()},
             fields={
                 "incumbent": self._incumbent + 1,
                 "top": self._top,
@@ -196,7 +197,8 @@ class ILS(BaseOptimizer):
         else:
             arm, row = self._choose()
             self._arm_of[slot] = arm
-            place = int(self._memory.add(pack(row[None]))[0])
+            self._memory.reserve(1)
+            place = int(kernels.jobs.place_of(self._memory.table, pack(row[None])[0], self._incumbent))
             self._climbs.start(slot, place, climb=arm == _NONE or self.arms[arm].climbs)
         self._searches += 1
         return True
@@ -225,8 +227,8 @@ class ILS(BaseOptimizer):
             if self._memory.count == 2**self.n:
                 return _NONE
             self._memory.reserve(1)
-            row = self.rng.integers(2**self.n, size=1, dtype=np.uint64)
-            return int(kernels.flipping.add_unseen(self._memory.table, row, 2**self.n))
+            key = self.rng.integers(2**self.n, size=1, dtype=np.uint64)
+            return int(kernels.flipping.add_unseen(self._memory.table, key, 2**self.n))
         count = self._memory.count
         while self._memory.count == count:
             row = self.rng.integers(0, 2, (1, self.n), dtype=np.uint8)
