@@ -58,6 +58,7 @@ class Climbs:
         )
         self._draws = np.zeros(1, np.uint64)
         self._row = np.empty(words_of(n), np.uint64)
+        self._go_on = kernels.flipping.go_on_flipping
 
     def seed(self, word: int) -> None:
         """Set where random numbers begin: any 64-bit word."""
@@ -73,11 +74,12 @@ class Climbs:
         self.climbers.asked[slot] = place
 
     def go_on(self, memory: RowMemory, slot: int) -> bool:
-        """Go on as far as known rows lead, and ask for one more; tell whether the slot waits, or is free."""
-        memory.reserve(1)
-        return bool(
-            kernels.flipping.go_on_flipping(memory.table, self.gains, self.climbers, slot, self._draws, self._row)
-        )
+        """Go on as far as known rows lead, and ask for one more; tell whether the slot waits, or is free.
+
+        There has to be room for it in the memory.
+        """
+        waits: bool = self._go_on(memory.table, self.gains, self.climbers, slot, self._draws, self._row)
+        return waits
 
     def place(self, slot: int) -> int:
         """Give the place of the row where a slot stands."""

@@ -89,7 +89,7 @@ class ILS(BaseOptimizer):
             return
         ILS._prepared = True
         kernels.compilation.announce(kernels.flipping.go_on_flipping)
-        small = ILS(n=3, seed=0, min_batch=2)
+        small = ILS(n=6, seed=0, min_batch=2)
         while small.stop is None:
             small.tell(small.ask().sum(axis=1))
 
@@ -167,14 +167,16 @@ class ILS(BaseOptimizer):
 
     def _go_on(self) -> None:
         self._owners = []
+        self._memory.reserve(self.min_batch)  # no search asks for more than one row
+        counts = self._memory.table.counts
         for slot in range(self.min_batch):
             rounds, waits = 0, False
             while not waits:
-                count = self._memory.count
+                count = counts[0]
                 if self._climbs.is_free(slot) and not self._start(slot, is_new=rounds >= _ROUNDS):
                     break
                 waits = self._climbs.go_on(self._memory, slot)
-                if self._memory.count > count:
+                if counts[0] > count:
                     self._owners.append(self._arm_of[slot])
                     self._shares.count_call(self._arm_of[slot])
                 if not waits:
@@ -197,7 +199,6 @@ class ILS(BaseOptimizer):
         else:
             arm, row = self._choose()
             self._arm_of[slot] = arm
-            self._memory.reserve(1)
             place = int(kernels.jobs.place_of(self._memory.table, pack(row[None])[0], self._incumbent))
             self._climbs.start(slot, place, climb=arm == _NONE or self.arms[arm].climbs)
         self._searches += 1
@@ -226,7 +227,6 @@ class ILS(BaseOptimizer):
         if self.n <= _MOST_LISTED:
             if self._memory.count == 2**self.n:
                 return _NONE
-            self._memory.reserve(1)
             key = self.rng.integers(2**self.n, size=1, dtype=np.uint64)
             return int(kernels.flipping.add_unseen(self._memory.table, key, 2**self.n))
         count = self._memory.count

@@ -38,6 +38,7 @@ def test_a_climb_goes_up_by_single_flips_and_asks_for_no_row_twice(n: int, paire
     assert climbs.go_on(memory, 0)
     places, previous = [], -np.inf
     while memory.waiting:
+        memory.reserve(1)
         assert memory.waiting == 1
         memory.answer(quadratic(memory.waiting_rows()))
         climbs.go_on(memory, 0)
