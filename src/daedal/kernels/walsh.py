@@ -96,6 +96,34 @@ def fill_entries(
 
 
 @njit(**OPTIONS)
+def screen(
+    sets: _Integers, flips: _Words, rest: _Words, bits: _Words, train: int, residual: _Floats, least: int, out: _Singles
+) -> None:
+    """Set out[c] to |sum of sign times residual| / sqrt(entries) of each set, all of one order, in training equations.
+
+    It is 0 where the entries are fewer than `least`. No column is built: most sets are looked at once, and dropped.
+    """
+    order = sets.shape[1]
+    for c in range(sets.shape[0]):
+        total, count = 0.0, 0
+        for word in range(train):
+            parity, sign = rest[word], _u(0)
+            for a in range(order):
+                parity ^= flips[sets[c, a], word]
+            if parity == _u(0):
+                continue
+            for a in range(order):
+                sign ^= bits[sets[c, a], word]
+            while parity != _u(0):
+                bit = ones_of(~parity & (parity - _u(1)))
+                value = residual[64 * word + bit]
+                total += -value if (sign >> _u(bit)) & _u(1) else value
+                count += 1
+                parity &= parity - _u(1)
+        out[c] = abs(total) / np.sqrt(count) if count >= least else 0.0
+
+
+@njit(**OPTIONS)
 def copy_columns(bounds: _Integers, entries: _Entries, new_bounds: _Integers, new_entries: _Entries) -> None:
     """Copy columns, whose bounds are given, one after the other to new entries, and set their new bounds."""
     end = 0

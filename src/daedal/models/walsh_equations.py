@@ -172,11 +172,11 @@ class Equations:
         """The squared error of the equations held out without any coefficient."""
         return float(np.square(self.y[self.train :]).sum())
 
-    def strengths(self, columns: Columns, residual: Fitness) -> _Singles:
-        """Say how well columns go with a residual: |sum of sign times residual| / sqrt(entries)."""
-        out = np.empty(len(columns), dtype=np.float32)
-        kernels.walsh.correlate(columns.bounds, columns.entries, residual, out)
-        return np.abs(out) * columns.prices
+    def strengths(self, members: _Integers, residual: Fitness) -> _Singles:
+        """Say how well sets of one order, shape (sets, order), go with a residual: see `kernels.walsh.screen`."""
+        out = np.empty(len(members), dtype=np.float32)
+        kernels.walsh.screen(members, self.flips, self.rest, self.bits, self.train // 64, residual, LEAST, out)
+        return out
 
     def columns(self, sets: Sets) -> Columns:
         """List the equations of each set."""

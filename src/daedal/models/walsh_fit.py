@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from daedal.models.walsh_candidates import Candidates
 from daedal.models.walsh_equations import NOTHING, Equations, Sets
-from daedal.models.walsh_growth import grow, supersets
+from daedal.models.walsh_growth import grow, keys_of_sets, supersets
 from daedal.models.walsh_lasso import ActiveSet, Solution
 from daedal.models.walsh_path import EXACT, ITERATIONS, RELAXED_TOLERANCE, follow_path, least_squares
 from daedal.types import Bits, Fitness
@@ -26,8 +26,14 @@ WARM = 4.0
 LARGEST_POOL = 1024
 """Variables of which all pairs are looked at, at most."""
 
-ROUNDS = 4
+ROUNDS = 2
 """How often sets are screened whatever their subsets, at most."""
+
+SCREENED = 0.6
+"""Share of the error below which it has to be for that: otherwise what goes well with the rest does so by chance."""
+
+RARER = 4
+"""Above order 3, so many times fewer sets are screened: those that no subset points to are rare."""
 
 BLOCK = 500
 """Columns, or variables, that are in memory at a time when sets, or variables, are screened."""
@@ -68,7 +74,7 @@ def solve(equations: Equations, max_order: int, most: int, screened: int, previo
     best = follow_path(candidates, active, None if previous is None else WARM * previous.price)
     best = _grow_orders(equations, best, max_order, most)
     for _ in range(ROUNDS if screened else 0):
-        if best.error <= EXACT * equations.base or max_order < 3:
+        if not EXACT < best.error / equations.base < SCREENED or max_order < 3:
             break
         found = _try(equations, best, _screen(equations, best, max_order, most, screened))
         if found.error > GAIN * best.error:
@@ -82,9 +88,8 @@ def _grow_orders(equations: Equations, best: Solution, max_order: int, most: int
         if best.error <= EXACT * equations.base:
             break
         below = best.sets.orders == order - 1
-        grown = Sets.of(grow(best.sets.members[below, : order - 1], best.w[below], most))
-        known = set(best.sets[best.sets.orders == order].tuples())
-        new = grown[np.array([members not in known for members in grown.tuples()], dtype=np.bool_)] if known else grown
+        grown = grow(best.sets.members[below, : order - 1], best.w[below], most)
+        new = Sets.of(without_known(grown, best.sets))
         found = _try(equations, best, new) if len(new) else best
         if found.error > GAIN * best.error and not (best.sets.orders >= order).any():
             break
@@ -104,18 +109,25 @@ def _screen(equations: Equations, best: Solution, max_order: int, most: int, scr
     active = ActiveSet(equations)
     active.add(best.columns)
     active.put(best.w)
-    found, strengths = NOTHING, np.empty(0)
-    known = set(best.sets.tuples())
+    found, strengths = [NOTHING], [np.empty(0)]
     for order in range(3, max_order + 1):
         below = best.sets.orders == order - 1
-        sets = Sets.of(supersets(best.sets.members[below, : order - 1], best.w[below], equations.n, screened))
-        sets = sets[np.array([members not in known for members in sets.tuples()], dtype=np.bool_)]
-        for first in range(0, len(sets), BLOCK):
-            part = sets[first : first + BLOCK]
-            strengths = np.concatenate([strengths, equations.strengths(equations.columns(part), active.residual)])
-            found = found + part
-    chosen = np.sort(np.argsort(-strengths, kind="stable")[:most])
-    return found[chosen]
+        most_here = screened if order == 3 else screened // RARER
+        sets = supersets(best.sets.members[below, : order - 1], best.w[below], equations.n, most_here)
+        sets = without_known(sets, best.sets)
+        found.append(Sets.of(sets))
+        strengths.append(equations.strengths(sets, active.residual))
+    chosen = np.sort(np.argsort(-np.concatenate(strengths), kind="stable")[:most])
+    return sum(found[1:], found[0])[chosen]
+
+
+def without_known(members: NDArray[np.int64], known: Sets) -> NDArray[np.int64]:
+    """Give those of some sets of one order, shape (sets, order), that are not among the known ones."""
+    order = members.shape[1]
+    same = known.members[known.orders == order, :order]
+    if not len(same) or not len(members):
+        return members
+    return members[~np.isin(keys_of_sets(members), keys_of_sets(same))]
 
 
 def finish(equations: Equations, best: Solution) -> Solution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from math import comb
 
@@ -60,9 +61,8 @@ def _grow(members: _Integers, most: int) -> _Integers | None:
     if len(variables) > MOST_VARIABLES:
         return None
     numbers = numbers.reshape(members.shape)
-    shifts = 12 * np.arange(order - 1)[::-1]
     # A set without one of its members, for each member: sets that share such a core are joined.
-    cores = np.concatenate([(np.delete(numbers, q, axis=1) << shifts).sum(axis=1) for q in range(order)])
+    cores = np.concatenate([keys_of_sets(np.delete(numbers, q, axis=1)) for q in range(order)])
     by_core = np.argsort(cores, kind="stable")
     cores = cores[by_core]
     starts = np.concatenate(([0], np.flatnonzero(np.diff(cores)) + 1, [len(cores)]))
@@ -76,7 +76,7 @@ def _grow(members: _Integers, most: int) -> _Integers | None:
     found = found[times >= order * (order - 1) // 2].astype(np.int64)  # as many pairs among `order` subsets
     if len(found) > most:
         return None
-    grown: _Integers = variables[(found[:, None] >> (12 * np.arange(order + 1)[::-1])) & 4095]
+    grown: _Integers = variables[sets_of_keys(found, order + 1)]
     return grown
 
 
@@ -94,8 +94,34 @@ def supersets(members: _Integers, strengths: NDArray[np.float64], n: int, most: 
     """
     order = members.shape[1] + 1
     if comb(n, order) <= most:
-        return np.array(list(combinations(range(n), order)), dtype=np.int64).reshape(-1, order)
+        return _all_sets(n, order)
+    if n > MOST_VARIABLES:
+        return np.empty((0, order), dtype=np.int64)
     ranked = members[np.argsort(-np.abs(strengths), kind="stable")[: most // n]]
     every = np.concatenate([np.repeat(ranked, n, axis=0), np.tile(np.arange(n), len(ranked))[:, None]], axis=1)
     every = every[(every[:, :-1] != every[:, -1:]).all(axis=1)]
-    return np.unique(np.sort(every, axis=1), axis=0)
+    every.sort(axis=1)
+    return sets_of_keys(np.unique(keys_of_sets(every)), order)
+
+
+@cache
+def _all_sets(n: int, order: int) -> _Integers:
+    """List all sets of so many of n variables."""
+    found = np.fromiter(combinations(range(n), order), dtype=np.dtype((np.int64, order)), count=comb(n, order))
+    found.flags.writeable = False
+    return found
+
+
+def keys_of_sets(members: _Integers) -> _Integers:
+    """Give one number for each set, shape (sets,), in lexicographic order; there are at most `MOST_VARIABLES`."""
+    keys: _Integers = (members << _shifts(members.shape[1])).sum(axis=1)
+    return keys
+
+
+def sets_of_keys(keys: _Integers, order: int) -> _Integers:
+    """Give the sets, shape (sets, order), that have these keys."""
+    return (keys[:, None] >> _shifts(order)) & (MOST_VARIABLES - 1)
+
+
+def _shifts(order: int) -> _Integers:
+    return 12 * np.arange(order)[::-1]

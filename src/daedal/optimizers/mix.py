@@ -90,7 +90,7 @@ class Mix(BaseOptimizer):
             eager=wide,
             word=int(stream(self.seed, Stream.START).bit_generator.random_raw()),
         )
-        self.surrogate = Surrogate(self.n, Walsh()) if model else None
+        self.surrogate = Surrogate(self.n, Walsh(max_rows=4000, screened=20_000)) if model else None
         self._began = False
         self._top = -np.inf  # the best value so far
 

@@ -46,8 +46,8 @@ class Noisy(BaseOptimizer):
 
     A population averages over what scatters, where a climber follows chance. What most members of the last one agree
     on is better than the row that happened to get the best value: so that row, and the best of the population, are
-    measured again with the last calls, half of them dropped half-way, and the best mean is the answer. Without a limit
-    on the calls a larger population follows.
+    measured again with the last calls, half of them dropped half-way. The answer is what most agree on, unless another
+    mean is better by more than chance. Without a limit on the calls a larger population follows.
 
     Parameters
     ----------
@@ -70,6 +70,7 @@ class Noisy(BaseOptimizer):
         self._population = self._built()
         self._candidates = np.empty((0, self.n), np.uint8)
         self._sums = np.empty(0)
+        self._squares = np.empty(0)
         self._counts = np.empty(0)
 
     def prepare(self) -> None:
@@ -101,7 +102,7 @@ class Noisy(BaseOptimizer):
         found = np.concatenate([self._population.majority()[None], ranked])
         _, first = np.unique(found, axis=0, return_index=True)
         self._candidates = found[np.sort(first)[:CANDIDATES]]
-        self._sums = np.zeros(len(self._candidates))
+        self._sums, self._squares = np.zeros((2, len(self._candidates)))
         self._counts = np.zeros(len(self._candidates))
 
     def _repeats(self) -> int:
@@ -114,14 +115,18 @@ class Noisy(BaseOptimizer):
 
     def _take(self, fitness: Fitness) -> Info:
         which = np.arange(len(fitness)) % len(self._candidates)
-        np.add.at(self._sums, which, fitness)
-        np.add.at(self._counts, which, 1)
-        means = np.where(self._counts > 0, self._sums / np.maximum(self._counts, 1), -np.inf)
-        order = np.argsort(-means, kind="stable")
+        for total, added in ((self._sums, fitness), (self._squares, np.square(fitness)), (self._counts, 1)):
+            np.add.at(total, which, added)
+        measured = np.maximum(self._counts, 1)
+        means = np.where(self._counts > 0, self._sums / measured, -np.inf)
+        errors = np.sqrt(np.maximum(self._squares / measured - np.square(self._sums / measured), 0.0) / measured)
+        score = means - np.where(np.arange(len(means)) == 0, 0.0, 2 * np.hypot(errors, errors[0]))
+        order = np.argsort(-score, kind="stable")  # the first is what most agree on, until it is beaten
         self._keep_best(self._candidates[order[0]], float(means[order[0]]))
         if len(order) > 2:
             kept = np.sort(order[: max(2, len(order) // 2)])
-            self._candidates, self._sums, self._counts = self._candidates[kept], self._sums[kept], self._counts[kept]
+            self._candidates, self._sums = self._candidates[kept], self._sums[kept]
+            self._squares, self._counts = self._squares[kept], self._counts[kept]
         elif self.rows_left(1) > 0:
             self._restart()
         return {"popsize": self.popsize}
@@ -158,7 +163,7 @@ class Noisy(BaseOptimizer):
     def state(self) -> State:
         """Give what is needed to go on from here."""
         fields = {"popsize": self.popsize, "restarts": self.restarts, "measured": self._measured}
-        arrays = {"candidates": self._candidates, "sums": self._sums, "counts": self._counts}
+        arrays = {"candidates": self._candidates, "sums": self._sums, "squares": self._squares, "counts": self._counts}
         own = super().state().extend(arrays=arrays, fields=fields)
         return State.join({"own": own, "population": self._population.state()})
 
@@ -169,7 +174,8 @@ class Noisy(BaseOptimizer):
         self.popsize, self.restarts = own.whole("popsize"), own.whole("restarts")
         self._measured, self._paid = own.truth("measured"), self.calls
         self._candidates = own.bits("candidates", self.n)
-        self._sums, self._counts = (own.numbers(name, like="candidates") for name in ("sums", "counts"))
+        measured = (own.numbers(name, like="candidates") for name in ("sums", "squares", "counts"))
+        self._sums, self._squares, self._counts = measured
         if not 2 <= self.popsize <= 2**40 or not fits_memory(self.popsize, self.n):
             raise StateError(f"no run has a population of {self.popsize}")
         self._population = self._built()

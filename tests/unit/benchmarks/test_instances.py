@@ -1,0 +1,136 @@
+"""The functions of the benchmarks: their optima by brute force, the counting, and the parts of P3."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
+
+from counting import Counting, Spent
+from instance_files import from_file
+from instances import make
+from linkage_kernels import average_linkage, count_pairs, distances
+from p3 import p3
+
+SMALL = [
+    "trap:k=4,n=12",
+    "steptrap:k=5,n=10",
+    "overlap:k=5,n=12",
+    "bimodal:k=6,n=12",
+    "bimodal:k=10,n=10",
+    "onemax:n=9",
+    "hiff:n=8",
+    "leadingones:n=9",
+    "nkring:n=12,k=4",
+    "nkexact:n=12,k=3",
+    "sat:n=12",
+]
+
+
+def all_rows(n: int) -> np.ndarray:
+    return (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.uint8)
+
+
+@pytest.mark.parametrize("instance", [0, 1])
+@pytest.mark.parametrize("name", SMALL)
+def test_the_optimum_is_the_largest_value_and_the_solution_has_it(name: str, instance: int) -> None:
+    function = make(name, instance)
+    assert function.solution is not None
+    assert function.evaluate(all_rows(function.n)).max() == pytest.approx(function.optimum, abs=1e-9)
+    assert function.evaluate(function.solution[None])[0] == pytest.approx(function.optimum, abs=1e-9)
+
+
+def test_blocks_have_the_published_values() -> None:
+    ones = np.tril(np.ones((11, 10), dtype=np.uint8), -1)  # row i has i ones
+    assert make("trap:k=5,n=5").evaluate(ones[:6, :5]).tolist() == [4, 3, 2, 1, 0, 5]
+    assert make("steptrap:k=5,n=5").evaluate(ones[:6, :5]).tolist() == [2, 2, 1, 1, 0, 3]
+    assert make("bimodal:k=6,n=6").evaluate(ones[:7, :6]).tolist() == [3, 0, 1, 2, 1, 0, 3]
+    assert make("bimodal:k=10,n=10").evaluate(ones).tolist() == [5, 0, 1, 2, 3, 4, 3, 2, 1, 0, 5]
+
+
+def test_labs_knows_the_barker_sequence_of_thirteen() -> None:
+    barker = np.array([[1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1]], dtype=np.uint8)
+    assert make("labs:n=13").evaluate(barker)[0] == pytest.approx(169 / 12)
+
+
+def test_a_knapsack_pays_for_what_it_cannot_carry() -> None:
+    function = make("knapsack:n=12")
+    profits, weights, capacity, penalty = function.arguments
+    x = all_rows(12)
+    excess = np.maximum(0.0, x @ weights - capacity)
+    assert function.evaluate(x) == pytest.approx(x @ profits - penalty * excess)
+
+
+@pytest.mark.parametrize("name", ["nk_30_4.1", "spin_36_0", "spin_64_1", "spin_100_0"])
+def test_the_solution_of_a_file_has_the_optimum_it_states(name: str, data_dir: Path) -> None:
+    function = from_file(name, data_dir)
+    assert function.solution is not None
+    assert function.evaluate(function.solution[None])[0] == pytest.approx(function.optimum, abs=1e-6)
+    if name == "nk_30_4.1":
+        assert function.optimum == pytest.approx(23.107466, abs=1e-6)
+
+
+def test_calls_are_rows_and_marks_are_exact() -> None:
+    function = Counting(make("onemax:n=8,sd=0"), 5, 10, ends=False)
+    rows = np.random.default_rng(1).integers(2, size=(7, 8))
+    values = np.concatenate([function(rows), function(rows[:4] ^ 1)])
+    assert (function.calls, function.batches) == (11, 2)
+    assert [function.best_at(mark) for mark in range(1, 11)] == np.maximum.accumulate(values)[:10].tolist()
+    assert function.best == values[:10].max()  # the eleventh came after the budget
+    assert function.true_value(function.best_x) == function.best
+
+
+def test_the_budget_ends_a_run_that_has_no_end_of_its_own() -> None:
+    function = Counting(make("trap:k=5,n=50"), 1, 200)
+    p3(function, 1)
+    assert function.calls == 200
+    with pytest.raises(Spent):
+        function.one(np.zeros(50, dtype=np.uint8))
+
+
+def test_noise_is_not_in_the_true_value() -> None:
+    function = Counting(make("onemax:n=8,sd=2"), 1, 100)
+    x = np.zeros((50, 8), dtype=np.uint8)
+    values = function(x)
+    assert len(set(values.tolist())) == 50
+    assert function.true_value(x[0]) in range(9)
+
+
+def test_average_linkage_gives_the_clusters_of_scipy() -> None:
+    points = np.random.default_rng(3).random((30, 4))
+    distance = np.linalg.norm(points[:, None] - points[None], axis=2)
+    theirs = linkage(squareform(distance, checks=False), method="average")
+    merges, heights = average_linkage(distance.copy())
+    assert np.sort(heights) == pytest.approx(theirs[:, 2])
+    assert clusters(merges.astype(int)) == clusters(theirs[:, :2].astype(int))
+
+
+def clusters(merges: np.ndarray) -> set[frozenset[int]]:
+    found = [frozenset([i]) for i in range(len(merges) + 1)]
+    for a, b in merges:
+        found.append(found[a] | found[b])
+    return set(found)
+
+
+def test_distances_are_zero_for_copies_and_one_for_independent_variables() -> None:
+    x = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], dtype=np.uint8)
+    counts = np.zeros((3, 3, 4), dtype=np.int64)
+    for row in x:
+        count_pairs(row, counts)
+    assert distances(counts, 4) == pytest.approx(np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]]))
+
+
+def test_p3_solves_a_trap_in_about_as_many_calls_as_published() -> None:
+    calls = []
+    for seed in range(30):
+        function = Counting(make("trap:k=4,n=20"), seed, 20_000)
+        p3(function, seed)
+        assert function.calls_to_optimum is not None
+        calls.append(function.calls_to_optimum)
+    assert 777 * 0.7 < np.mean(calls) < 777 * 1.3  # standard error of 30 runs: about a tenth
