@@ -11,7 +11,7 @@ from daedal import kernels
 from daedal.optimizers.row_memory import RowMemory, words_of
 from daedal.types import State, StateError
 
-MOST_PAIRED = 512
+MOST_PAIRED = 256
 """Variables up to which gains are remembered with tables of pairs."""
 
 _STAGES = 4
