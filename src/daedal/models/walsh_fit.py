@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ ROUNDS = 2
 """How often sets are screened whatever their subsets, at most."""
 
 SCREENED = 0.6
-"""Share of the error below which it has to be for that: otherwise what goes well with the rest does so by chance."""
+"""Share of the error below which it has to be for that, unless sets are few: what goes with the rest may by chance."""
 
 RARER = 4
 """Above order 3, so many times fewer sets are screened: those that no subset points to are rare."""
@@ -74,9 +75,10 @@ def solve(equations: Equations, max_order: int, most: int, screened: int, previo
     best = follow_path(candidates, active, None if previous is None else WARM * previous.price)
     best = _grow_orders(equations, best, max_order, most)
     for _ in range(ROUNDS if screened else 0):
-        if not EXACT < best.error / equations.base < SCREENED or max_order < 3:
+        if best.error <= EXACT * equations.base:
             break
-        found = _try(equations, best, _screen(equations, best, max_order, most, screened))
+        new = _screen(equations, best, max_order, most, screened)
+        found = _try(equations, best, new) if len(new) else best
         if found.error > GAIN * best.error:
             break
         best = found
@@ -109,10 +111,12 @@ def _screen(equations: Equations, best: Solution, max_order: int, most: int, scr
     active = ActiveSet(equations)
     active.add(best.columns)
     active.put(best.w)
-    found, strengths = [NOTHING], [np.empty(0, np.float32)]
+    found, strengths = [NOTHING], [np.empty(0, dtype=np.float32)]
     for order in range(3, max_order + 1):
         below = best.sets.orders == order - 1
         most_here = screened if order == 3 else screened // RARER
+        if best.error > SCREENED * equations.base and comb(equations.n, order) > min(most_here, 2 * equations.used):
+            continue
         sets = supersets(best.sets.members[below, : order - 1], best.w[below], equations.n, most_here)
         sets = without_known(sets, best.sets)
         found.append(Sets.of(sets))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 
 import numpy as np
@@ -107,7 +107,8 @@ def supersets(members: _Integers, strengths: NDArray[np.float64], n: int, most: 
 @cache
 def _all_sets(n: int, order: int) -> _Integers:
     """List all sets of so many of n variables."""
-    found = np.array(list(combinations(range(n), order)), dtype=np.int64).reshape(-1, order)
+    found: _Integers
+    found = np.fromiter(chain.from_iterable(combinations(range(n), order)), dtype=np.int64).reshape(-1, order)
     found.flags.writeable = False
     return found
 

@@ -72,6 +72,11 @@ class ActiveSet:
         error: float = kernels.lasso.held_out_error(columns.bounds, columns.entries, self.w, y, train, self.residual)
         return error
 
+    def spread(self) -> float:
+        """Give the root mean square of the residual of the training equations."""
+        residual = self.residual[: self.equations.train]
+        return float(np.sqrt(residual @ residual / self.equations.used))
+
     def descend(
         self, price: float, chosen: _Integers, *, passes: int, tolerance: float, everything: bool = False
     ) -> None:

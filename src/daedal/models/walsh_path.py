@@ -10,9 +10,9 @@ from daedal.models.walsh_candidates import Candidates
 from daedal.models.walsh_lasso import ActiveSet, Solution
 
 STEP = 0.5
-"""Factor from one price to the next."""
+"""Factor from one price to the next, and from the strongest correlation to the first."""
 
-STEPS = 16
+STEPS = 30
 """Prices, at most."""
 
 PATIENCE = 2
@@ -22,7 +22,12 @@ MOST_NEW = 200
 """Sets that join at a price, at most, or n where that is more: those that are left join at the next."""
 
 PASSES, TOLERANCE = 4, 1e-2
-"""Passes at a price, and the change of a coefficient at which they end; y is of about 1 in absolute value."""
+"""Passes at a price, and the change of a coefficient at which they end, as a share of the residual."""
+
+CLOSE = 0.25
+"""Share of the error without any coefficient from which it pays to go more slowly, for an exact solution is near."""
+
+CLOSE_STEP, CLOSE_PASSES, CLOSE_PATIENCE = 0.7, 16, 3
 
 RELAXED = (0.3, 0.05)
 """Shares of the best price that are tried on the sets found."""
@@ -58,13 +63,14 @@ def follow_path(candidates: Candidates, active: ActiveSet, price: float | None) 
     """
     base, used, most = active.equations.base, active.equations.used, max(MOST_NEW, active.equations.n)
     best = Solution(active.columns, active.w, np.inf, 0.0, 1.0)
-    free, tried, bad = best, TRIED * base, 0
+    free, tried, bad, close = best, TRIED * base, 0, False
     for _ in range(STEPS):
         candidates.correlate(active.residual)
         if price is None:
             price = STEP * candidates.strongest()
         candidates.join(active, price, most)
-        active.descend(price, np.arange(len(active)), passes=PASSES, tolerance=TOLERANCE)
+        passes = CLOSE_PASSES if close else PASSES
+        active.descend(price, np.arange(len(active)), passes=passes, tolerance=TOLERANCE * active.spread())
         error = active.error()
         if error < 0.997 * best.error:
             best, bad = Solution(active.columns, active.w.copy(), error, price, 1.0), 0
@@ -75,9 +81,10 @@ def follow_path(candidates: Candidates, active: ActiveSet, price: float | None) 
             free = min(free, least_squares(candidates, active, price), key=lambda solution: solution.error)
             if free.error <= EXACT * base:
                 return free.without_zeros()
-        if bad >= PATIENCE or len(active.support) > 0.8 * used:
+        if bad >= (CLOSE_PATIENCE if close else PATIENCE) or len(active.support) > 0.8 * used:
             break
-        price *= STEP
+        close = best.error < CLOSE * base
+        price *= CLOSE_STEP if close else STEP
     active.put(best.w)
     best = relax(active, best)
     if best.error < TRIED * base:
