@@ -69,7 +69,8 @@ def cases() -> dict[str, Algorithm]:
     sized = [one for one in given if "popsize" in one.settings()]
     small = {one.name: one.with_settings({"popsize": 30}) for one in sized}
     doubled = {f"{one.name} {DOUBLED}": one.with_settings({"popsize": "auto"}) for one in sized}
-    return {one.name: one for one in given} | small | doubled
+    wide = {f"{one.name} wide": one.with_settings({"min_batch": 5}) for one in given if "min_batch" in one.settings()}
+    return {one.name: one for one in given} | small | doubled | wide
 
 
 def built(algorithm: Algorithm, *, seed: int = 1, n: int = N, initial: Bits | None = None, **limits: Any) -> Optimizer:

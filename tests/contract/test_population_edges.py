@@ -10,7 +10,7 @@ from daedal.limits import StopReason
 from daedal.optimizers.registry import find_algorithm
 from daedal.types import Bits, Fitness
 
-ALGORITHMS = sorted(daedal.algorithms())
+ALGORITHMS = sorted(name for name, one in daedal.algorithms().items() if "popsize" in one.settings())
 BY_ITSELF = (StopReason.CONVERGED, StopReason.PATIENCE)
 
 

@@ -53,7 +53,11 @@ def go_on_climbing(memory: Memory, jobs: Jobs, slot: int, pace: Integers, row: W
         if jobs.done[slot] < jobs.gains.shape[1]:
             _ask_probes(memory, jobs, slot, row)
             return
-        _rank_gains(memory, jobs, slot)
+        if memory.values[jobs.at[slot]] == -np.inf < memory.values[jobs.top[slot]]:
+            jobs.at[slot], jobs.done[slot] = jobs.top[slot], 0  # beside what is infeasible, gains cannot be compared
+            _ask_probes(memory, jobs, slot, row)
+            return
+        _rank_gains(jobs, slot)
         jobs.at[slot], jobs.stage[slot] = jobs.top[slot], MERGE
     else:
         _take_merge(memory, jobs, slot, pace)
@@ -88,7 +92,7 @@ def _take_probes(memory: Memory, jobs: Jobs, slot: int) -> None:
 
 
 @njit(**EXACT)
-def _rank_gains(memory: Memory, jobs: Jobs, slot: int) -> None:
+def _rank_gains(jobs: Jobs, slot: int) -> None:
     gains = jobs.gains[slot]
     largest = 0.0
     for i in range(gains.size):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ _30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 
 
 @njit(**OPTIONS)
-def draw_word(state: Words) -> np.uint64:
+def draw_word(state: Words) -> Any:
     """Give the next word, uniform over all 64-bit words; state, shape (1,), moves on."""
     state[0] += _STEP
     word = state[0]
@@ -29,7 +31,8 @@ def draw_word(state: Words) -> np.uint64:
 @njit(**OPTIONS)
 def draw_below(state: Words, most: int) -> int:
     """Give a whole number from 0 to most - 1, most < 2^32; the bias, most / 2^32, is none that shows."""
-    return np.int64(((draw_word(state) >> _32) * np.uint64(most)) >> _32)
+    below: int = np.int64(((draw_word(state) >> _32) * np.uint64(most)) >> _32)  # type: ignore[assignment]
+    return below
 
 
 @njit(**OPTIONS)

@@ -40,7 +40,7 @@ class Climbers(NamedTuple):
 
 @njit(**EXACT)
 def choose_flip(worth: Floats, tested: Bits, least: float, draws: Words) -> int:
-    """Give the variable with the largest worth, each times a random number from 0 to 1; -1 if that is below the least."""
+    """Give the variable with the largest worth, each times a random number from 0 to 1; -1 if that is too little."""
     chosen, largest = -1, -1.0
     for i in range(worth.size):
         if tested[i] == 0:
@@ -117,6 +117,6 @@ def add_unseen(memory: Memory, row: Words, most: int) -> int:
         count = memory.counts[0]
         place = place_of(memory, row, -1)
         if memory.counts[0] > count:
-            return place
+            return int(place)
         row[0] = (row[0] + _ONE) % np.uint64(most)
     return -1

@@ -1,9 +1,9 @@
-"""What flips of single variables gain, remembered: a guess for every row, with its doubt, from the last time each was tried.
+"""What flips of single variables gain, remembered: from the last time each was tried, a guess for any row, with doubt.
 
-With spins s = 2 x - 1, flipping variable i gains -2 s_i h_i, where the field h_i depends on the other variables. A field
-is known where i was last flipped; elsewhere it has changed by 2 c_ij s_j, as far as one knows, for every variable j that
-differs. The pairs c_ij are learned as gains are seen again: each change that was not expected is shared out among the
-variables that differ, by their doubt (a Kalman filter that keeps the diagonal alone).
+With spins s = 2 x - 1, flipping variable i gains -2 s_i h_i, where the field h_i depends on the other variables. A
+field is known where i was last flipped; elsewhere it has changed by 2 c_ij s_j, as far as one knows, for every variable
+j that differs. The pairs c_ij are learned as gains are seen again: each change that was not expected is shared out
+among the variables that differ, by their doubt (a Kalman filter that keeps the diagonal alone).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Gains(NamedTuple):
     """Fields and pairs; at, pairs and doubts are empty where there are too many variables for tables of pairs."""
 
     fields: Floats  # shape (n,), in units of sums[UNIT]
-    tried: Integers  # flips of any variable before the last try; -1: never tried; shape (n + 1,), the last: flips so far
+    tried: Integers  # flips made before the last try, -1: never tried, and at the end all flips so far, shape (n + 1,)
     at: Bits  # the row of the last try, shape (n, n)
     pairs: Floats  # shape (n, n), symmetric
     doubts: Floats  # variances, -1 for pairs not seen, shape (n, n), symmetric
@@ -48,7 +48,7 @@ def unseen_doubt(gains: Gains) -> float:
     """Give the variance of pairs that were not seen: at first that of a function in which all pairs count alike."""
     sums, n = gains.sums, gains.fields.size
     prior = sums[FIELDS] / max(1.0, sums[FIELD_COUNT]) / n
-    return (_PRIOR * prior + sums[ERRORS]) / (_PRIOR + sums[ERROR_COUNT])
+    return float((_PRIOR * prior + sums[ERRORS]) / (_PRIOR + sums[ERROR_COUNT]))
 
 
 @njit(**EXACT)

@@ -1,4 +1,4 @@
-"""Jobs, which are climbs and mixings side by side: what each is at, the rows it waits for, and the memory of rows that all of them share.
+"""Climbs and mixings side by side: what each is at, the rows it waits for, and the memory of rows that all share.
 
 A row has a place in the memory from the moment it is asked for. Places are given in order, so the rows that wait for
 their values are the last ones, from `known` on; and every row that was first seen as a change of another one has that
@@ -24,7 +24,6 @@ Floats = NDArray[np.float64]
 
 FREE, CLIMB, MIX = 0, 1, 2
 """Kinds of jobs."""
-
 
 
 class Memory(NamedTuple):
@@ -67,20 +66,22 @@ def place_of(memory: Memory, row: Words, parent: int) -> int:
     if count > memory.counts[0]:
         memory.parents[places[0]] = parent
         memory.counts[0] = count
-    return places[0]
+    place: int = places[0]
+    return place
 
 
 @njit(**EXACT)
 def place_near(memory: Memory, row: Words) -> int:
     """Give the place of a packed row; where it is new, its parent is the nearest row whose value is known."""
     nearest, least = -1, WORD * row.size + 1
-    for place in range(memory.counts[1]):
+    for known in range(memory.counts[1]):
         distance = 0
         for w in range(row.size):
-            distance += count_ones(memory.keys[place, w] ^ row[w])
+            distance += count_ones(memory.keys[known, w] ^ row[w])
         if distance < least:
-            nearest, least = place, distance
-    return place_of(memory, row, nearest)
+            nearest, least = known, distance
+    place: int = place_of(memory, row, nearest)
+    return place
 
 
 @njit(**EXACT)

@@ -32,7 +32,7 @@ def count_ones(word: np.uint64) -> int:
     word = word - ((word >> _ONE) & _PAIRS)
     word = (word & _FOURS) + ((word >> np.uint64(2)) & _FOURS)
     word = (word + (word >> np.uint64(4))) & _EIGHTS
-    return np.int64((word * _SUM) >> np.uint64(56))
+    return np.int64((word * _SUM) >> np.uint64(56))  # type: ignore[return-value]
 
 
 @njit(**OPTIONS)

@@ -18,8 +18,14 @@ from daedal.settings.checks import check_whole
 from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, State, StateError
 
-FEW = 20
-"""Calls for each variable, up to which a local search is better than a population."""
+FEW = 100
+"""Calls for each variable, below which the search begins with local search: a population would take too long."""
+
+STUCK = 10
+"""Calls for each variable without a better row, and at least a fifth of all, after which local search is stuck."""
+
+ENOUGH = 20
+"""Calls for each variable that have to be left then for a population to take over."""
 
 PROBED = 20
 """Calls in all, from which on one is spent on the question whether values scatter."""
@@ -34,15 +40,18 @@ MATTERS = 0.02
 """Share of the spread of values, above which their scatter is not to be neglected."""
 
 _ROUNDING = 1e-9
-_WATCH, _PROBE, _REPEAT, _SEARCH, _POPULATION = range(5)
+_WATCH, _PROBE, _REPEAT, _SEARCH, _POPULATION = range(5)  # stages
+_ILS, _MIX, _NOISY = range(3)
+_KINDS = (ILS, Mix, Noisy)
 
 
 class Auto(BaseOptimizer):
     """Picks the search that fits, and says why.
 
-    With few calls for each variable it is `ils`, else `mix`, with batches as wide as the workers ask for. The first
-    row is evaluated a second time. If its value differs, values scatter, and a population takes over that averages
-    over it, unless the scatter is small beside the differences between rows.
+    With few calls for each variable it begins with `ils`, and goes over to `mix` where that is stuck; else it is `mix`
+    from the start, with batches as wide as the workers ask for. The first row is evaluated a second time. If its value
+    differs, values scatter, and a population takes over that averages over it, unless the scatter is small beside the
+    differences between rows.
 
     Parameters
     ----------
@@ -74,10 +83,14 @@ class Auto(BaseOptimizer):
         self.min_batch = check_whole("min_batch", min_batch, least=1)
         self._stage = _WATCH
         self._paid = 0  # calls of all batches that were learned from
+        self._began = 0  # calls made before the present search took over
+        self._improved = 0  # calls at which the best row was found
         self._row = np.empty((0, self.n), np.uint8)  # the one that is evaluated again
         self._values = np.empty(0)  # that it had
         self._moments = np.zeros(3)  # count, sum and sum of squares of the first values
-        self._inner: BaseOptimizer = self._search()
+        most = self.limits.max_evaluations
+        few = most is not None and most < FEW * self.n and self.min_batch <= NARROW
+        self._inner: BaseOptimizer = self._built(_ILS if few else _MIX)
 
     @property
     def fresh(self) -> bool:  # type: ignore[override]
@@ -93,11 +106,13 @@ class Auto(BaseOptimizer):
                 f"Values scatter (one row gave {len(self._values)} values, standard deviation {self._scatter():.3g}): "
                 "a population (umda), and its outcome measured again."
             )
+        few = f"Few calls ({calls:,} for {self.n} variables): local search (ils)" if calls is not None else ""
         if isinstance(self._inner, ILS):
-            return f"Few calls ({calls} for {self.n} variables): local search (ils)."
+            return f"{few}."
         wide = f", in batches for {self.min_batch} at once" if self.min_batch > NARROW else ""
+        why = f"{few}, which was stuck after {self._began:,}; then" if self._began else "Calls enough for"
         members = self._inner.population.members if isinstance(self._inner, Mix) else 0
-        return f"Calls enough for climbing, mixing and a model (mix){wide}; the last population had {members} members."
+        return f"{why} climbing, mixing and a model (mix){wide}; the last population had {members} members."
 
     def prepare(self) -> None:
         """Compile or load what is needed at first."""
@@ -125,6 +140,10 @@ class Auto(BaseOptimizer):
             self._adopt_best()
         elif self._stage == _WATCH:
             self._watch(rows, fitness)
+        if self.best is not None and self.best.evaluations == self.evaluations:
+            self._improved = self.calls
+        if self._is_stuck():
+            self._take_over(_MIX)
         return None if record is None else record.info
 
     def _watch(self, rows: Bits, fitness: Fitness) -> None:
@@ -153,7 +172,7 @@ class Auto(BaseOptimizer):
             self._stage = _SEARCH
         else:
             self._stage = _POPULATION
-            self._inner = self._built_population()
+            self._take_over(_NOISY)
 
     def _scatter(self) -> float:
         """Give the standard deviation of the values that one row had; inf where one of them was -inf."""
@@ -170,27 +189,47 @@ class Auto(BaseOptimizer):
         if best is not None:
             self.best = replace(best, generation=self.generation, evaluations=self.evaluations)
 
-    def _search(self) -> BaseOptimizer:
-        limits = replace(self.limits, target=None, max_generations=None, patience=None)
-        most = limits.max_evaluations
-        few = most is not None and most < FEW * self.n and self.min_batch <= NARROW
-        kind = ILS if few else Mix
-        made = kind(n=self.n, seed=self.seed, limits=limits, initial=self.initial, min_batch=self.min_batch)
-        made.metered = True
-        return made
-
-    def _built_population(self) -> Noisy:
+    def _is_stuck(self) -> bool:
+        """Whether local search has found nothing for long, and enough calls are left for something else."""
         most = self.limits.max_evaluations
-        left = None if most is None else max(1, most - self.calls)
-        made = Noisy(n=self.n, seed=self.seed, limits=Limits(max_evaluations=left), initial=self.initial)
+        if self._stage != _SEARCH or not isinstance(self._inner, ILS) or most is None or self.stop is not None:
+            return False
+        patience = max(STUCK * self.n, most // 5)
+        return self.calls - self._improved >= patience and most - self.calls >= ENOUGH * self.n
+
+    def _take_over(self, kind: int) -> None:
+        self._began = self.calls
+        self._inner = self._built(kind)
+        self._inner.prepare()
+
+    def _built(self, kind: int) -> BaseOptimizer:
+        """Make what searches from now on, with the calls that are left."""
+        most = self.limits.max_evaluations
+        left = None if most is None else max(1, most - self._began)
+        limits = Limits(max_evaluations=left)
+        made: BaseOptimizer
+        if kind == _NOISY:
+            made = Noisy(n=self.n, seed=self.seed, limits=limits, initial=self.initial)
+        else:
+            search = ILS if kind == _ILS else Mix
+            made = search(n=self.n, seed=self.seed, limits=limits, initial=self.initial, min_batch=self.min_batch)
         made.metered = True
         return made
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
-        own = super().state().extend(
-            arrays={"row": self._row, "values": self._values, "moments": self._moments},
-            fields={"stage": self._stage, "searched": self.calls - self._inner.calls},
+        own = (
+            super()
+            .state()
+            .extend(
+                arrays={"row": self._row, "values": self._values, "moments": self._moments},
+                fields={
+                    "stage": self._stage,
+                    "kind": _KINDS.index(type(self._inner)),
+                    "began": self._began,
+                    "improved": self._improved,
+                },
+            )
         )
         return State.join({"own": own, "inner": self._inner.state()})
 
@@ -205,17 +244,12 @@ class Auto(BaseOptimizer):
             raise StateError("expected where auto stands, got something else")
         if self._stage != _WATCH and self._stage != _SEARCH and not (len(self._row) and len(self._values)):
             raise StateError("expected a row that was evaluated again, got none")
-        self._inner = self._search()
-        if self._stage == _POPULATION:
-            self._inner = self._restored_population(own)
+        self._began, self._improved = own.whole("began"), own.whole("improved")
+        kind = own.whole("kind")
+        if kind > _NOISY or (kind == _NOISY) != (self._stage == _POPULATION) or self._began > self.calls:
+            raise StateError("expected which search auto has chosen, got something else")
+        self._inner = self._built(kind)
         self._inner.restore(state.part("inner"))
-
-    def _restored_population(self, own: State) -> Noisy:
-        """Make the population for the calls that were left when it took over."""
-        calls, self.calls = self.calls, own.whole("searched")
-        made = self._built_population()
-        self.calls = calls
-        return made
 
 
 @dataclass(frozen=True, kw_only=True)

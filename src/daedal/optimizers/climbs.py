@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from daedal import kernels
 from daedal.optimizers.row_memory import RowMemory, words_of
 from daedal.types import State, StateError
 
-MOST_PAIRED = 512
+MOST_PAIRED = 256
 """Variables up to which gains are remembered with tables of pairs."""
 
 _STAGES = 4
@@ -45,13 +47,18 @@ class Climbs:
             sums=np.zeros(5),
         )
         self.climbers = kernels.flipping.Climbers(
-            *(np.zeros(slots, np.int64) for _ in range(5)),
+            stage=np.zeros(slots, np.int64),
+            at=np.zeros(slots, np.int64),
+            asked=np.zeros(slots, np.int64),
+            flipped=np.zeros(slots, np.int64),
+            failed=np.zeros(slots, np.int64),
             rows=np.zeros((slots, n), np.uint8),
             tested=np.zeros((slots, n), np.uint8),
             worth=np.zeros((slots, n)),
         )
         self._draws = np.zeros(1, np.uint64)
         self._row = np.empty(words_of(n), np.uint64)
+        self._go_on = kernels.flipping.go_on_flipping
 
     def seed(self, word: int) -> None:
         """Set where random numbers begin: any 64-bit word."""
@@ -67,11 +74,12 @@ class Climbs:
         self.climbers.asked[slot] = place
 
     def go_on(self, memory: RowMemory, slot: int) -> bool:
-        """Go on as far as known rows lead, and ask for one more; tell whether the slot waits for a value, or is free."""
-        memory.reserve(1)
-        return bool(
-            kernels.flipping.go_on_flipping(memory.table, self.gains, self.climbers, slot, self._draws, self._row)
-        )
+        """Go on as far as known rows lead, and ask for one more; tell whether the slot waits, or is free.
+
+        There has to be room for it in the memory.
+        """
+        waits: bool = self._go_on(memory.table, self.gains, self.climbers, slot, self._draws, self._row)
+        return waits
 
     def place(self, slot: int) -> int:
         """Give the place of the row where a slot stands."""
@@ -94,10 +102,11 @@ class Climbs:
         if not all(((array := getattr(who, name)) >= 0).all() and (array < end).all() for name, end in ends.items()):
             raise StateError("expected climbs that stand on known rows, got others")
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**self.gains._asdict(), **self.climbers._asdict(), "draws": self._draws}
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        gains = {f"gains.{name}": array for name, array in self.gains._asdict().items()}
+        return {**gains, **self.climbers._asdict(), "draws": self._draws}
 
 
-def _is_sound(array: NDArray[np.generic]) -> bool:
+def _is_sound(array: NDArray[Any]) -> bool:
     """Whether bits are bits, and numbers are finite."""
     return bool((array <= 1).all() if array.dtype == np.uint8 else np.isfinite(array).all())

@@ -125,7 +125,9 @@ class EDA(BaseOptimizer):
 
     def majority(self) -> Bits:
         """Give the row, shape (n,), on each bit of which most of the population agree."""
-        return (2 * self._population[0].sum(axis=0, dtype=np.int64) > len(self._population[0])).astype(np.uint8) ^ self._mask
+        ones = self._population[0].sum(axis=0, dtype=np.int64)
+        agreed: Bits = (2 * ones > len(self._population[0])).astype(np.uint8) ^ self._mask
+        return agreed
 
     def state(self) -> State:
         """Give what is needed to go on from the generation told last, also while rows wait for their fitness."""

@@ -1,18 +1,20 @@
-"""Iterated local search for small budgets: climbs by single flips that remember gains, kicks, restarts and exchanges."""
+"""Iterated local search for few calls: climbs by single flips that remember gains, kicks, restarts and exchanges."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from daedal import kernels
 from daedal.limits import Limits, StopReason
 from daedal.optimizers.arms import ARMS, Arm, Shares
-from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.climbs import Climbs
 from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.records import Info
 from daedal.optimizers.row_memory import RowMemory, pack, unpack
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import check_types
@@ -55,6 +57,8 @@ class ILS(BaseOptimizer):
     20.0
     """
 
+    _prepared: ClassVar[bool] = False
+
     def __init__(
         self,
         *,
@@ -80,9 +84,12 @@ class ILS(BaseOptimizer):
         self._since = 0  # rows of this generation
 
     def prepare(self) -> None:
-        """Compile the kernels."""
+        """Compile or load the kernels, by a small run of its own."""
+        if self._prepared:
+            return
+        ILS._prepared = True
         kernels.compilation.announce(kernels.flipping.go_on_flipping)
-        small = ILS(n=3, seed=0, min_batch=2)
+        small = ILS(n=6, seed=0, min_batch=2)
         while small.stop is None:
             small.tell(small.ask().sum(axis=1))
 
@@ -107,7 +114,7 @@ class ILS(BaseOptimizer):
             if value > self._top:
                 self._shares.credit(arm, value - self._top)
                 self._top = value
-        if self.rows_left(1) > 0:
+        if self._memory.waiting == 0:  # otherwise some were cut off, because the evaluations are used up
             self._go_on()
         self._since += len(rows)
         if self._since < self.n and self.stop is None:
@@ -117,8 +124,9 @@ class ILS(BaseOptimizer):
 
     def state(self) -> State:
         """Give what is needed to go on from here, also while rows wait for their fitness."""
+        lists = {"arm_of": self._arm_of, "owners": self._owners, "starts": self._starts}
         own = State(
-            arrays={name: np.array(getattr(self, f"_{name}"), dtype=np.int64) for name in ("arm_of", "owners", "starts")},
+            arrays={name: np.array(whole, dtype=np.int64) for name, whole in lists.items()},
             fields={
                 "incumbent": self._incumbent + 1,
                 "top": self._top,
@@ -159,21 +167,23 @@ class ILS(BaseOptimizer):
 
     def _go_on(self) -> None:
         self._owners = []
+        self._memory.reserve(self.min_batch)  # no search asks for more than one row
+        counts = self._memory.table.counts
         for slot in range(self.min_batch):
             rounds, waits = 0, False
             while not waits:
-                count = self._memory.count
+                count = counts[0]
                 if self._climbs.is_free(slot) and not self._start(slot, is_new=rounds >= _ROUNDS):
                     break
                 waits = self._climbs.go_on(self._memory, slot)
-                if self._memory.count > count:
+                if counts[0] > count:
                     self._owners.append(self._arm_of[slot])
                     self._shares.count_call(self._arm_of[slot])
                 if not waits:
                     self._end(slot)
                     rounds += 1
         if self._memory.waiting == 0:
-            self.stop = StopReason.CONVERGED  # there is no other row
+            self.stop = StopReason.EXHAUSTED
 
     def _start(self, slot: int, *, is_new: bool) -> bool:
         """Begin a search, at a row that is new where it has to be; tell whether there is one."""
@@ -189,7 +199,7 @@ class ILS(BaseOptimizer):
         else:
             arm, row = self._choose()
             self._arm_of[slot] = arm
-            place = int(self._memory.add(pack(row[None]))[0])
+            place = int(kernels.jobs.place_of(self._memory.table, pack(row[None])[0], self._incumbent))
             self._climbs.start(slot, place, climb=arm == _NONE or self.arms[arm].climbs)
         self._searches += 1
         return True
@@ -204,7 +214,7 @@ class ILS(BaseOptimizer):
     def _choose(self) -> tuple[int, Bits]:
         """Give an arm and the row that it begins with; a random row where no arm has one."""
         most = self.limits.max_evaluations
-        left = np.inf if most is None else (most - self._memory.count) / self.n
+        left = np.inf if most is None else (most - self.calls - self._memory.waiting) / self.n
         x = unpack(self._memory.keys(np.array([self._incumbent])), self.n)[0]
         for arm in self._shares.choose(left):
             row = self.arms[arm].start(x, self.rng)
@@ -217,9 +227,8 @@ class ILS(BaseOptimizer):
         if self.n <= _MOST_LISTED:
             if self._memory.count == 2**self.n:
                 return _NONE
-            self._memory.reserve(1)
-            row = self.rng.integers(2**self.n, size=1, dtype=np.uint64)
-            return int(kernels.flipping.add_unseen(self._memory.table, row, 2**self.n))
+            key = self.rng.integers(2**self.n, size=1, dtype=np.uint64)
+            return int(kernels.flipping.add_unseen(self._memory.table, key, 2**self.n))
         count = self._memory.count
         while self._memory.count == count:
             row = self.rng.integers(0, 2, (1, self.n), dtype=np.uint8)
@@ -241,7 +250,7 @@ class ILSConfiguration(Configuration):
     Parameters
     ----------
     min_batch
-        Searches side by side, and so rows that are asked for at once.
+        Searches side by side, and so rows that are asked for at once; None: the number of workers.
 
     Examples
     --------
@@ -249,14 +258,19 @@ class ILSConfiguration(Configuration):
     (4, 20)
     """
 
-    min_batch: int = 1
+    min_batch: int | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
-        check_whole("min_batch", self.min_batch, least=1)
+        if self.min_batch is not None:
+            check_whole("min_batch", self.min_batch, least=1)
+
+    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> ILSConfiguration:
+        """Choose how many searches go side by side, where that is not given."""
+        return replace(self, min_batch=workers if self.min_batch is None else self.min_batch)
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
     ) -> ILS:
         """Make the optimizer."""
-        return ILS(n=n, seed=seed, limits=limits, initial=initial, min_batch=self.min_batch)
+        return ILS(n=n, seed=seed, limits=limits, initial=initial, min_batch=self.min_batch or 1)

@@ -9,9 +9,10 @@ import numpy as np
 
 from daedal.limits import Limits, StopReason
 from daedal.models.walsh import Walsh
-from daedal.optimizers.base import BaseOptimizer, Info
+from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import Configuration
 from daedal.optimizers.population import Population
+from daedal.optimizers.records import Info
 from daedal.optimizers.surrogate import Surrogate
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole

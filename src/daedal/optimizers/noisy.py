@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daedal.limits import Limits
 from daedal.models.univariate import UMDA
@@ -163,7 +164,8 @@ class Noisy(BaseOptimizer):
     def state(self) -> State:
         """Give what is needed to go on from here."""
         fields = {"popsize": self.popsize, "restarts": self.restarts, "measured": self._measured}
-        arrays = {"candidates": self._candidates, "sums": self._sums, "squares": self._squares, "counts": self._counts}
+        arrays: dict[str, NDArray[Any]] = {"candidates": self._candidates, "sums": self._sums}
+        arrays |= {"squares": self._squares, "counts": self._counts}
         own = super().state().extend(arrays=arrays, fields=fields)
         return State.join({"own": own, "population": self._population.state()})
 

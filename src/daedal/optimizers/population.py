@@ -58,7 +58,7 @@ class Population:
         self._draws = np.array([word], dtype=np.uint64)
         self._pace = np.array([2, 0])
         asked = max(min(n, _MOST_BITS // n), width)
-        self._jobs = _jobs(slots, n, asked)
+        self._jobs = new_jobs(slots, n, asked)
         self._generation = 0  # of this population; 0 while it climbs
         self._progress = np.zeros(2, np.int64)  # climbs or mixings that have begun, and ended
         self._starts = np.empty((0, words_of(n)), np.uint64)  # of the climbs of this population
@@ -76,7 +76,7 @@ class Population:
         self.go_on()
 
     def go_on(self) -> bool:
-        """Go on until there is a new row to ask for, or there are none left; tell whether a generation was completed."""
+        """Go on until there is a new row to ask for, or none is left; tell whether a generation was completed."""
         completed, rounds = False, 0
         self._advance()
         while self._is_over() and not self.exhausted:
@@ -238,7 +238,10 @@ class Population:
             and (self._jobs.done + self._jobs.chunk <= self.n)[busy & (self._jobs.stage == 2)].all()
             and (self.memory.count > 0 or not busy.any())
             and len(self._ends) == len(self._starts)
-            and len(self._donors) == len(self._before) == len(self._queue) == (len(self._current) if self._queue.size else 0)
+            and len(self._donors)
+            == len(self._before)
+            == len(self._queue)
+            == (len(self._current) if self._queue.size else 0)
             and self._queue.max(initial=-1) < max(1, len(self._current))
             and climbed.min(initial=0) >= 0
         )
@@ -264,12 +267,12 @@ def _distinct(places: kernels.jobs.Integers) -> kernels.jobs.Integers:
     return places[np.sort(first)]
 
 
-def _jobs(slots: int, n: int, asked: int) -> kernels.jobs.Jobs:
-    shapes = {"gains": (slots, n), "order": (slots, n), "asked": (slots, asked)}
-    floats = ("gains", "tolerance")
-    return kernels.jobs.Jobs(
-        **{
-            name: np.zeros(shapes.get(name, slots), np.float64 if name in floats else np.int64)
-            for name in kernels.jobs.Jobs._fields
-        }
-    )
+def new_jobs(slots: int, n: int, asked: int) -> kernels.jobs.Jobs:
+    """Make so many slots for climbs and mixings of n variables that ask for so many rows at once at most."""
+
+    def whole(*shape: int) -> kernels.jobs.Integers:
+        return np.zeros((slots, *shape), np.int64)
+
+    states = {name: whole() for name in kernels.jobs.Jobs._fields[:8]}
+    real = {"tolerance": np.zeros(slots), "gains": np.zeros((slots, n))}
+    return kernels.jobs.Jobs(**states, **real, order=whole(n), asked=whole(asked), waiting=whole())

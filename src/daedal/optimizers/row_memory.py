@@ -88,7 +88,7 @@ class RowMemory:
         return np.array([kernels.jobs.place_of(self.table, row, -1) for row in rows], dtype=np.int64)
 
     def add_rows(self, rows: Bits) -> Integers:
-        """Give the places of rows, shape (rows, n); new ones wait for their values, as changes of the nearest known row."""
+        """Give the places of rows, shape (rows, n); a new one waits for its value, as a change of the nearest known."""
         keys = pack(rows)
         self.reserve(len(keys))
         return np.array([kernels.jobs.place_near(self.table, row) for row in keys], dtype=np.int64)

@@ -188,10 +188,9 @@ class Run:
         """Ask, evaluate, tell; give the record of a generation that is complete, in the objective's own sign."""
         optimizer, most = self.optimizer, self.limits.max_evaluations
         rows, calls = self._rows(), self.evaluator.calls
-        is_base = isinstance(optimizer, BaseOptimizer)
-        fresh = is_base and optimizer.fresh
+        fresh = isinstance(optimizer, BaseOptimizer) and optimizer.fresh
         fitness = self.evaluator.evaluate(rows, most=None if most is None else most - calls, fresh=fresh)
-        if len(fitness) < len(rows) and not is_base:
+        if len(fitness) < len(rows) and not isinstance(optimizer, BaseOptimizer):
             self.stop = StopReason.EVALUATIONS  # its answers are not committed, as where the time is up
             return None
         with self._interrupts.hold():  # so that a checkpoint never finds the one done without the others
@@ -200,7 +199,7 @@ class Run:
             calls = self.evaluator.calls - calls
             self._idle_batches = 0 if calls else self._idle_batches + 1
             self._idle_rows = 0 if calls else self._idle_rows + len(rows)
-            if is_base:
+            if isinstance(optimizer, BaseOptimizer):
                 optimizer.settle(len(fitness), calls=calls)
             record = optimizer.tell(fitness)
             if optimizer.best is not before:

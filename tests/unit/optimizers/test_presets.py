@@ -33,6 +33,6 @@ def test_settings_and_limits(name: str, settings: str, limits: tuple[int, int]) 
 
 
 def test_all_have_a_name_and_a_line_and_hboa_is_boa_with_niching() -> None:
-    assert len(BY_NAME) == len(PRESETS) == 9
+    assert len(BY_NAME) == len(PRESETS) == 12
     assert all(preset.summary and "\n" not in preset.summary for preset in PRESETS)
     assert BY_NAME["hboa"].settings() | {"replacement": "parents"} == BY_NAME["boa"].settings()
