@@ -76,11 +76,14 @@ def solve(equations: Equations, max_order: int, most: int, screened: int, previo
         if exact.error <= EXACT * equations.base:
             return finish(equations, exact)
     best = follow_path(candidates, active, None if previous is None else WARM * previous.price)
-    best = _grow_orders(equations, best, max_order, most)
-    for _ in range(ROUNDS if screened else 0):
+    if previous is None:
+        best = _grow_orders(equations, best, max_order, most)
+    for _ in range(ROUNDS):
         if best.error <= EXACT * equations.base:
             break
-        new = _screen(equations, best, max_order, most, screened)
+        new = _screen(equations, best, max_order, most, screened) if screened else NOTHING
+        if previous is not None:  # the orders below are there, as a rule: all are grown at once
+            new = distinct(new + _grown(best, max_order, most))
         found = _try(equations, best, new) if len(new) else best
         if found.error > GAIN * best.error:
             break
@@ -113,6 +116,22 @@ def _grow_orders(equations: Equations, best: Solution, max_order: int, most: int
             break
         best = found if found.error < GAIN * best.error else best
     return best
+
+
+def _grown(best: Solution, max_order: int, most: int) -> Sets:
+    """List what grows from the sets of each order."""
+    found = NOTHING
+    for order in range(3, max_order + 1):
+        below = best.sets.orders == order - 1
+        grown = grow(best.sets.members[below, : order - 1], best.w[below], most)
+        found = found + Sets.of(without_known(grown, best.sets))
+    return found
+
+
+def distinct(sets: Sets) -> Sets:
+    """Give each set once."""
+    _, first = np.unique(sets.members, axis=0, return_index=True)
+    return sets[np.sort(first)]
 
 
 def _try(equations: Equations, best: Solution, new: Sets) -> Solution:
