@@ -24,7 +24,7 @@ MOST_NEW = 200
 PASSES, TOLERANCE = 4, 1e-2
 """Passes at a price, and the change of a coefficient at which they end, as a share of the residual."""
 
-CLOSE = 0.02
+CLOSE = 0.005
 """Share of the error without any coefficient from which it pays to go more slowly, for an exact solution is near."""
 
 CLOSE_STEP, CLOSE_PASSES, CLOSE_PATIENCE = 0.7, 16, 3

@@ -25,6 +25,9 @@ MEMBERS = 14
 NARROW = 16
 """Rows that a batch has anyway, about: `min_batch` up to here changes nothing."""
 
+TRUSTED = 0.9
+"""r2 of a model, from which on climbs of the next population begin at its maxima."""
+
 _SLOTS, _WIDTH = 16, 2
 _WIDE = 4  # groups that a mixing tries at once in wide batches
 _MAXIMA = 8  # of a model
@@ -115,7 +118,9 @@ class Mix(BaseOptimizer):
             assert self.best is not None
             rng = stream(self.seed, Stream.FIT, self.surrogate.fits)
             self.surrogate.fit(memory, rng)
-            self.surrogate.ask(memory, max(_MAXIMA, self.min_batch // 4), self.best.x, rng)
+            maxima = self.surrogate.ask(memory, max(_MAXIMA, self.min_batch // 4), self.best.x, rng)
+            if self.surrogate.r2 >= TRUSTED:
+                self.population.offer(maxima)
         if not memory.waiting:
             self.stop = StopReason.EXHAUSTED
         return self._info() if completed else None
@@ -157,7 +162,9 @@ class Mix(BaseOptimizer):
 
 def _model_for(n: int) -> Walsh:
     """Give how the model is fitted: from as much as the time that an evaluation may take allows."""
-    return Walsh(max_rows=3000, screened=20_000) if n <= _SMALL else Walsh(max_rows=8000, screened=100_000)
+    if n <= _SMALL:
+        return Walsh(max_rows=3000, candidates=1000, screened=400 * n)
+    return Walsh(max_rows=8000, screened=100_000)
 
 
 def widened(min_batch: int | None, workers: int) -> int:

@@ -69,11 +69,16 @@ class Population:
         self._donors = np.empty((0, words_of(n)), np.uint64)  # the members when the generation began
         self._before = np.empty(0)  # their values
         self._groups = np.empty((0, words_of(n)), np.uint64)
+        self._offered = np.empty((0, words_of(n)), np.uint64)
 
     def begin(self, initial: Bits | None) -> None:
         """Ask for the first rows; the first climbs begin at the initial rows."""
         self._start_climbs(self.members, pack(initial) if initial is not None else None)
         self.go_on()
+
+    def offer(self, rows: Bits) -> None:
+        """Let climbs of the next population, half of them at most, begin at these rows, shape (rows, n)."""
+        self._offered = pack(rows)
 
     def go_on(self) -> bool:
         """Go on until there is a new row to ask for, or none is left; tell whether a generation was completed."""
@@ -136,7 +141,9 @@ class Population:
             self._start_mixing()
         else:
             self.members = math.ceil(GROWTH * self.members)
-            self._start_climbs(max(0, self.members - len(self._climbed)))
+            count = max(0, self.members - len(self._climbed))
+            self._start_climbs(count, self._offered[: -(-count // 2)])
+            self._offered = self._offered[:0]
 
     def _start_climbs(self, count: int, rows: kernels.jobs.Words | None = None) -> None:
         """Begin so many climbs, from the rows given, then from random ones."""
@@ -250,7 +257,7 @@ class Population:
 
 
 _PLACES = ("ends", "climbed", "current", "queue")
-_WORDS = ("starts", "donors", "groups")
+_WORDS = ("starts", "donors", "groups", "offered")
 
 
 def _words(own: State, name: str, words: int | None) -> kernels.jobs.Words:
@@ -273,6 +280,8 @@ def new_jobs(slots: int, n: int, asked: int) -> kernels.jobs.Jobs:
     def whole(*shape: int) -> kernels.jobs.Integers:
         return np.zeros((slots, *shape), np.int64)
 
-    states = {name: whole() for name in kernels.jobs.Jobs._fields[:8]}
-    real = {"tolerance": np.zeros(slots), "gains": np.zeros((slots, n))}
-    return kernels.jobs.Jobs(**states, **real, order=whole(n), asked=whole(asked), waiting=whole())
+    kind, stage, member, at, top, done, chunk, improvers = (whole() for _ in range(8))
+    return kernels.jobs.Jobs(
+        kind, stage, member, at, top, done, chunk, improvers,
+        np.zeros(slots), np.zeros((slots, n)), whole(n), whole(asked), whole(),
+    )  # fmt: skip

@@ -83,18 +83,20 @@ class Surrogate:
         is_better = 1 - self.r2 < _BETTER * (1 - min(before, 0.999))
         self._in_vain = 0 if is_better else self._in_vain + 1
         promising = is_better or self.r2 >= _GOOD
-        growth = _SOON if promising else _GROWTH
+        growth = _SOON if is_better else _GROWTH
         if not promising and self._equations >= _MANY * self.n:
             growth = min(_LATEST, _GROWTH + 0.2 * self._in_vain)
         self._due = int(growth * self._equations) + 1
 
-    def ask(self, memory: RowMemory, rows: int, best: Bits, rng: np.random.Generator) -> None:
-        """Put so many maxima of the model, near the best row and anywhere, into the memory, where they are new."""
+    def ask(self, memory: RowMemory, rows: int, best: Bits, rng: np.random.Generator) -> Bits:
+        """Put so many maxima of the model, near the best row and anywhere, into the memory; give them."""
         if self.function is None or self.r2 < LEAST_R2:
-            return
+            return np.empty((0, self.n), np.uint8)
         before = memory.count
-        memory.add_rows(self.function.maxima(rows, rng=rng, start=best[None]))
+        maxima = self.function.maxima(rows, rng=rng, start=best[None])
+        memory.add_rows(maxima)
         self._maxima = (before, memory.count)
+        return maxima
 
     def _gather(self, memory: RowMemory, rng: np.random.Generator) -> tuple[Bits, Bits, NDArray[np.float64]]:
         """Give equations: rows, the variables flipped, shape (equations, n), and the differences."""
