@@ -39,7 +39,7 @@ LIMIT = 200_000
 MOST = {"optuna": 1000}
 """Largest budget of slow rivals: TPE takes more than 10 ms a call."""
 
-SEEDS = {"optuna": 4, "nevergrad": 4}
+SEEDS = {"optuna": 4, "nevergrad": 8}
 """How many of the seeds slow rivals get."""
 
 ALL = ["default", "mix", "dae", "hboa", "umda", "p3", "gomea", "climber", "ea", "optuna", "nevergrad", "pymoo"]
