@@ -175,6 +175,7 @@ class Equations:
     def strengths(self, members: _Integers, residual: Fitness) -> _Singles:
         """Say how well sets of one order, shape (sets, order), go with a residual: see `kernels.walsh.screen`."""
         out = np.empty(len(members), dtype=np.float32)
+        members = members.copy()  # A list of all sets may not be written to, and the kernel is not compiled for such.
         kernels.walsh.screen(members, self.flips, self.rest, self.bits, self.train // 64, residual, LEAST, out)
         return out
 

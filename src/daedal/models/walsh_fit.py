@@ -12,7 +12,7 @@ from daedal.models.walsh_candidates import Candidates
 from daedal.models.walsh_equations import NOTHING, Equations, Sets
 from daedal.models.walsh_growth import grow, keys_of_sets, supersets
 from daedal.models.walsh_lasso import ActiveSet, Solution
-from daedal.models.walsh_path import EXACT, ITERATIONS, RELAXED_TOLERANCE, follow_path, least_squares
+from daedal.models.walsh_path import EXACT, ITERATIONS, RELAXED_TOLERANCE, TRIED, follow_path, least_squares, reweight
 from daedal.types import Bits, Fitness
 
 GAIN = 0.98
@@ -35,6 +35,9 @@ SCREENED = 0.6
 
 RARER = 4
 """Above order 3, so many times fewer sets are screened: those that no subset points to are rare."""
+
+SHARPENED = 0.3
+"""Share of the error from which an exact solution is looked for near the one found."""
 
 BLOCK = 500
 """Columns, or variables, that are in memory at a time when sets, or variables, are screened."""
@@ -73,16 +76,32 @@ def solve(equations: Equations, max_order: int, most: int, screened: int, previo
         if exact.error <= EXACT * equations.base:
             return finish(equations, exact)
     best = follow_path(candidates, active, None if previous is None else WARM * previous.price)
-    best = _grow_orders(equations, best, max_order, most)
-    for _ in range(ROUNDS if screened else 0):
+    if previous is None:
+        best = _grow_orders(equations, best, max_order, most)
+    for _ in range(ROUNDS):
         if best.error <= EXACT * equations.base:
             break
-        new = _screen(equations, best, max_order, most, screened)
+        new = _screen(equations, best, max_order, most, screened) if screened else NOTHING
+        if previous is not None:  # the orders below are there, as a rule: all are grown at once
+            new = distinct(new + _grown(best, max_order, most))
         found = _try(equations, best, new) if len(new) else best
         if found.error > GAIN * best.error:
             break
         best = found
+    if EXACT < best.error / equations.base < SHARPENED:
+        best = _sharpen(equations, best)
     return finish(equations, best)
+
+
+def _sharpen(equations: Equations, best: Solution) -> Solution:
+    """Look for an exact solution near the best one."""
+    active, candidates = ActiveSet(equations), Candidates(equations, best)
+    candidates.resume(active, best)
+    best = reweight(candidates, active, best)
+    if best.error < TRIED * equations.base:
+        active.put(best.w)
+        best = min(best, least_squares(candidates, active, best.price), key=lambda solution: solution.error)
+    return best.without_zeros()
 
 
 def _grow_orders(equations: Equations, best: Solution, max_order: int, most: int) -> Solution:
@@ -97,6 +116,22 @@ def _grow_orders(equations: Equations, best: Solution, max_order: int, most: int
             break
         best = found if found.error < GAIN * best.error else best
     return best
+
+
+def _grown(best: Solution, max_order: int, most: int) -> Sets:
+    """List what grows from the sets of each order."""
+    found = NOTHING
+    for order in range(3, max_order + 1):
+        below = best.sets.orders == order - 1
+        grown = grow(best.sets.members[below, : order - 1], best.w[below], most)
+        found = found + Sets.of(without_known(grown, best.sets))
+    return found
+
+
+def distinct(sets: Sets) -> Sets:
+    """Give each set once."""
+    _, first = np.unique(sets.members, axis=0, return_index=True)
+    return sets[np.sort(first)]
 
 
 def _try(equations: Equations, best: Solution, new: Sets) -> Solution:

@@ -88,9 +88,10 @@ def supersets(members: _Integers, strengths: NDArray[np.float64], n: int, most: 
     Examples
     --------
     >>> import numpy as np
-    >>> supersets(np.array([[0, 3]]), np.ones(1), 4, 3)
+    >>> supersets(np.array([[0, 3]]), np.ones(1), 5, 5)
     array([[0, 1, 3],
-           [0, 2, 3]])
+           [0, 2, 3],
+           [0, 3, 4]])
     """
     order = members.shape[1] + 1
     if comb(n, order) <= most:

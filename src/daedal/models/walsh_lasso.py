@@ -78,12 +78,21 @@ class ActiveSet:
         return float(np.sqrt(residual @ residual / self.equations.used))
 
     def descend(
-        self, price: float, chosen: _Integers, *, passes: int, tolerance: float, everything: bool = False
+        self,
+        price: float,
+        chosen: _Integers,
+        *,
+        passes: int,
+        tolerance: float,
+        everything: bool = False,
+        factors: _Floats | None = None,
     ) -> None:
-        """Minimise the lasso's error over some of the columns at a price of coefficients."""
+        """Minimise the lasso's error over some of the columns at a price of coefficients, times factors, if given."""
         bounds = self.columns.bounds
         limits = price * np.sqrt(bounds[:, 4 if everything else 2] - bounds[:, 0])
         limits[self.columns.sets.orders == 0] = 0.0
+        if factors is not None:
+            limits *= factors
         kernels.lasso.descend(
             chosen, bounds, self.columns.entries, limits, passes, tolerance, everything, self.residual, self.w
         )

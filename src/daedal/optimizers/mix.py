@@ -28,6 +28,7 @@ NARROW = 16
 _SLOTS, _WIDTH = 16, 2
 _WIDE = 4  # groups that a mixing tries at once in wide batches
 _MAXIMA = 8  # of a model
+_SMALL = 60  # variables
 
 
 class Mix(BaseOptimizer):
@@ -91,7 +92,7 @@ class Mix(BaseOptimizer):
             eager=wide,
             word=int(stream(self.seed, Stream.START).bit_generator.random_raw()),
         )
-        self.surrogate = Surrogate(self.n, Walsh(max_rows=4000, screened=20_000)) if model else None
+        self.surrogate = Surrogate(self.n, _model_for(self.n)) if model else None
         self._began = False
         self._top = -np.inf  # the best value so far
 
@@ -152,6 +153,11 @@ class Mix(BaseOptimizer):
         self._top = float(memory.table.values[: memory.known].max(initial=-np.inf))
         if self.surrogate is not None:
             self.surrogate.restore(state.part("surrogate"))
+
+
+def _model_for(n: int) -> Walsh:
+    """Give how the model is fitted: from as much as the time that an evaluation may take allows."""
+    return Walsh(max_rows=3000, screened=20_000) if n <= _SMALL else Walsh(max_rows=8000, screened=100_000)
 
 
 def widened(min_batch: int | None, workers: int) -> int:

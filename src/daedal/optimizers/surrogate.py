@@ -24,6 +24,7 @@ LEAST_R2 = 0.05
 """Share of the variance that a model has to explain before it is asked for rows."""
 
 _BETTER = 0.85  # share of the error that is left, where a fit has got much better
+_GOOD = 0.9  # r2 of a model that may become exact any time
 _SOON, _GROWTH, _LATEST, _AFTER_SUCCESS = 1.35, 1.6, 3.0, 1.15  # growth of the equations until the next fit
 _MANY = 40  # equations for each variable, from which on fits that do not help become rarer
 
@@ -81,8 +82,9 @@ class Surrogate:
         self.fits += 1
         is_better = 1 - self.r2 < _BETTER * (1 - min(before, 0.999))
         self._in_vain = 0 if is_better else self._in_vain + 1
-        growth = _SOON if is_better else _GROWTH
-        if not is_better and self._equations >= _MANY * self.n:
+        promising = is_better or self.r2 >= _GOOD
+        growth = _SOON if promising else _GROWTH
+        if not promising and self._equations >= _MANY * self.n:
             growth = min(_LATEST, _GROWTH + 0.2 * self._in_vain)
         self._due = int(growth * self._equations) + 1
 

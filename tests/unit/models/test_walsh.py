@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -207,6 +209,16 @@ def test_the_same_seed_gives_the_same_fit() -> None:
     assert a.sets == b.sets
     assert (a.coefficients == b.coefficients).all()
     assert (a.maxima(5, rng=rng()) == b.maxima(5, rng=rng())).all()
+
+
+def test_everything_is_compiled_before_the_clock_runs() -> None:
+    ask = (
+        "from daedal import kernels; from daedal.models import Walsh; Walsh().prepare(); "
+        "print([name for module in (kernels.walsh, kernels.lasso, kernels.annealing) for name, kernel in "
+        "vars(module).items() if hasattr(kernel, 'signatures') and name[0] != '_' and not kernel.signatures])"
+    )
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.strip() == "['column_total', 'ones_of', 'column_total']"  # called by kernels alone
 
 
 def test_max_order_is_kept() -> None:
