@@ -92,6 +92,9 @@ def details_table(store: Store, words: argparse.Namespace, algorithm: str, names
         if not records:
             continue
         solved = [record for record in records if record.solved]
+        if not solved:
+            rows.append([name, f"0/{len(records)}", "-", f"{OPTIMUM[name]:,}", "-", "-", "-", "no"])
+            continue
         calls = [record.calls for record in solved]
         sd = statistics.stdev(calls) if len(calls) > 1 else 0.0
         batches = mean_of([record.batches for record in solved])

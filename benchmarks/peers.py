@@ -39,11 +39,25 @@ LIMIT = 200_000
 MOST = {"optuna": 1000}
 """Largest budget of slow rivals: TPE takes more than 10 ms a call."""
 
-SEEDS = {"optuna": 4, "nevergrad": 4}
+SEEDS = {"optuna": 4, "nevergrad": 8}
 """How many of the seeds slow rivals get."""
 
-ALL = ["default", "mix", "dae", "hboa", "umda", "p3", "gomea", "climber", "ea", "optuna", "nevergrad", "pymoo"]
-ANYTIME_ONLY = ("random", "optuna", "nevergrad", "pymoo")
+ALL = [
+    "default",
+    "mix",
+    "dae",
+    "hboa",
+    "umda",
+    "umda,popsize=100",
+    "p3",
+    "gomea",
+    "climber",
+    "ea",
+    "optuna",
+    "nevergrad",
+    "pymoo",
+]
+ANYTIME_ONLY = ("umda,popsize=100", "random", "optuna", "nevergrad", "pymoo")
 """Rivals that are too slow, or too weak, for runs to the optimum."""
 
 

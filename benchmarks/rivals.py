@@ -98,10 +98,14 @@ def optuna(function: Counting, seed: int, budget: int) -> Bits:
 
 
 def nevergrad(function: Counting, seed: int, budget: int) -> Bits:
-    """Run NGOpt, its own choice for n choices of two values and this budget."""
+    """Run NGOpt, its own choice for n whole numbers from 0 to 1 and this budget.
+
+    It does worse with the same bits as choices: a choice's value is drawn at random, and NGOpt then takes them for
+    continuous; with choices that are transitions, or deterministic, it is in between.
+    """
     import nevergrad as package
 
-    space = package.p.Choice([0, 1], repetitions=function.n)
+    space = package.p.Array(shape=(function.n,), lower=0, upper=1).set_integer_casting()
     space.random_state.seed(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
