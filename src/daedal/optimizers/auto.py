@@ -139,15 +139,18 @@ class Auto(BaseOptimizer):
         if self._stage == _POPULATION:
             self._adopt_best()
         elif self._stage == _WATCH:
-            self._watch(rows, fitness)
+            self._watch(rows, fitness, known=cost < len(rows))
         if self.best is not None and self.best.evaluations == self.evaluations:
             self._improved = self.calls
         if self._is_stuck():
             self._take_over(_MIX)
         return None if record is None else record.info
 
-    def _watch(self, rows: Bits, fitness: Fitness) -> None:
-        """Keep the first row, and how values differ; after some calls, let it be evaluated again."""
+    def _watch(self, rows: Bits, fitness: Fitness, *, known: bool) -> None:
+        """Keep the first row, and how values differ; after some calls, let it be evaluated again.
+
+        Where values are known from elsewhere, whoever kept them takes them for exact.
+        """
         finite = fitness[np.isfinite(fitness)]
         if not len(self._row) and len(finite):
             first = int(np.isfinite(fitness).argmax())
@@ -156,7 +159,7 @@ class Auto(BaseOptimizer):
         shifted = finite - (self._values[0] if len(self._values) else 0.0)
         self._moments += len(shifted), shifted.sum(), np.square(shifted).sum()
         most = self.limits.max_evaluations
-        if most is not None and most < PROBED:
+        if known or (most is not None and most < PROBED):
             self._stage = _SEARCH
         elif len(self._row) and self.calls >= min(self.n, WATCHED, WATCHED if most is None else most // 5):
             self._stage = _PROBE

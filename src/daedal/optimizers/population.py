@@ -36,7 +36,7 @@ class Population:
     width
         Groups of variables that one mixing tries at once.
     eager
-        Whether all slots are used from the beginning.
+        Whether all slots are used as soon as one climb is not enough.
     word
         Where its random numbers begin: any 64-bit word.
 
@@ -100,10 +100,10 @@ class Population:
         Where gains add up, one climb may find the best there is. A model learns from the first climbs what later ones
         need not find out.
         """
-        if self.eager:
-            return len(self._jobs.kind)
         if self._pace[0] > 1 and not self._climbed.size and not self._progress[1]:
             return 1
+        if self.eager:
+            return len(self._jobs.kind)
         return min(len(self._jobs.kind), 1 + self.memory.known // self.n)
 
     def _advance(self) -> None:
@@ -184,7 +184,7 @@ class Population:
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
-        arrays = {name: getattr(self, f"_{name}") for name in (*_PLACES, *_WORDS, "draws", "pace", "progress")}
+        arrays = {name: getattr(self, f"_{name}") for name in (*_PLACES, *_WORDS, "draws", "pace", "progress", "before")}
         arrays |= {f"jobs/{name}": array.copy() for name, array in self._jobs._asdict().items()}
         fields: dict[str, Json] = {"members": self.members, "generation": self._generation}
         fields["exhausted"] = self.exhausted
@@ -202,6 +202,7 @@ class Population:
         for name in _WORDS:
             setattr(self, f"_{name}", _words(own, name, words_of(self.n)))
         self._draws = _words(own, "draws", None)
+        self._before = own.floats("before")
         self._pace = own.wholes("pace", shape=(2,), least=0, most=max(self.n, 2))
         listed = len(self._starts if self._generation == 0 else self._queue)
         self._progress = own.wholes("progress", shape=(2,), least=0, most=listed)

@@ -35,7 +35,7 @@ ODD = [0, -1, 1.5, 5.0, True, None, "", "0", "0s", "0.0m", "-5s", "5d", "5 sec",
 @pytest.mark.parametrize("every", ODD, ids=repr)
 def test_every_that_is_neither_is_refused(tmp_path: Path, every: Any) -> None:
     with pytest.raises(ValueError, match="60s") as caught:
-        daedal.maximize("onemax:n=4", popsize=4, checkpoint=tmp_path / "run.ckpt", every=every)
+        daedal.maximize("onemax:n=4", algorithm="umda", popsize=4, checkpoint=tmp_path / "run.ckpt", every=every)
     assert f"every={every!r}" in str(caught.value)
 
 

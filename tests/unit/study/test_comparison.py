@@ -40,7 +40,9 @@ class Ones:
 
 
 def config(objective: str | Problem, algorithm: str = "umda", *, seed: int = 0, popsize: int | None = 40) -> RunConfig:
-    chosen = find_algorithm(algorithm).with_settings({"popsize": popsize})
+    chosen = find_algorithm(algorithm)
+    if "popsize" in chosen.settings():
+        chosen = chosen.with_settings({"popsize": popsize})
     return RunConfig(objective=objective, algorithm=chosen, seed=seed, limits=Limits(max_generations=4))
 
 

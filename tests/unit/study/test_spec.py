@@ -193,7 +193,7 @@ def refused(says: str, folder: Path | None = None, **changes: Any) -> None:
         ({"algorithms": [{"algorithm": "umda", "setting": {}}]}, "key of an algorithm 'setting', .* 'settings"),
         ({"algorithms": [{"algorithm": "umda", "kind": "x"}]}, "key of an algorithm 'kind'"),
         ({"algorithms": [{"algorithm": "pbil", "settings": {"learning_rates": 1}}]}, "'learning_rates', did .*_rate'"),
-        ({"algorithms": ["pbli"]}, r"algorithm 'pbli', did you mean 'pbil'\? Known: boa, dae"),
+        ({"algorithms": ["pbli"]}, r"algorithm 'pbli', did you mean 'pbil'\? Known: auto, boa"),
         ({"problems": ["tarp:k=4,n=20"]}, "problem 'tarp', did you mean 'trap'"),
         ({"problems": ["trap:j=4"]}, "setting of trap 'j'"),
         ({"problems": ["trap:k=4,n=21"]}, "n=21"),
