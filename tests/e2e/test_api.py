@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from run_helpers import sized
 
 import daedal
 from daedal import Generation, Result, StopReason
@@ -53,7 +54,8 @@ def test_two_runs_with_one_seed_are_identical(algorithm: str) -> None:
     """Whatever NumPy's global generator, which is left alone, has in store."""
 
     def run(seed: int) -> Result:
-        return daedal.maximize("trap:k=4,n=20", algorithm=algorithm, popsize=100, seed=seed, max_generations=4)
+        size = sized(algorithm, 100)
+        return daedal.maximize("trap:k=4,n=20", algorithm=algorithm, seed=seed, max_generations=4, **size)
 
     before = np.random.get_state()[1].tolist()  # noqa: NPY002  to see that nobody uses it
     first = run(3)
@@ -88,7 +90,7 @@ def test_ask_and_tell_by_hand_is_maximize(model: daedal.models.Model, most: int 
 
 
 def test_a_name_without_shuffling_is_the_problem_is_its_function() -> None:
-    how: dict[str, Any] = {"popsize": 100, "seed": 5, "max_generations": 3, "target": 20.0}
+    how: dict[str, Any] = {"seed": 5, "max_evaluations": 500, "target": 20.0}
     name = daedal.maximize("trap:k=4,n=20", shuffle=False, **how)
     same(name, daedal.maximize(Trap(k=4, n=20), **how))
     function = daedal.maximize(traps, n=20, **how)
@@ -99,7 +101,7 @@ def test_a_name_without_shuffling_is_the_problem_is_its_function() -> None:
 
 
 def test_a_name_is_the_problem_shuffled_by_the_seed() -> None:
-    how: dict[str, Any] = {"popsize": 100, "seed": 5, "max_generations": 3}
+    how: dict[str, Any] = {"seed": 5, "max_evaluations": 300}
     mixed = shuffled(Trap(k=4, n=20), rng=stream(5, Stream.SHUFFLE))
     by_name, by_hand = daedal.maximize("trap:k=4,n=20", **how), daedal.maximize(mixed, **how)
     assert np.array_equal(by_name.x, mixed.restore(by_hand.x))
@@ -125,12 +127,12 @@ def test_x_is_in_the_problems_own_order(spec: str, problem: daedal.problems.Prob
 
 def test_settings_may_be_keywords_texts_or_a_model() -> None:
     how: dict[str, Any] = {"n": 20, "popsize": 60, "seed": 1, "max_generations": 2}
-    keyword = daedal.maximize(traps, corruption=0.2, hidden=5, **how)
-    same(keyword, daedal.maximize(traps, corruption="0.2", hidden="5", **how))
+    keyword = daedal.maximize(traps, algorithm="dae", corruption=0.2, hidden=5, **how)
+    same(keyword, daedal.maximize(traps, algorithm="dae", corruption="0.2", hidden="5", **how))
     model = daedal.maximize(traps, algorithm=daedal.models.DAE(corruption=0.2, hidden=5), **how)
     assert timeless(model.history) == timeless(keyword.history)
     assert keyword.settings["corruption"] == 0.2
-    assert timeless(keyword.history) != timeless(daedal.maximize(traps, **how).history)
+    assert timeless(keyword.history) != timeless(daedal.maximize(traps, algorithm="dae", **how).history)
 
 
 def test_a_model_runs_under_the_limits_of_its_kind() -> None:
@@ -442,9 +444,9 @@ def test_kernels_are_loaded_before_the_clock_starts() -> None:
 
     begin = time.monotonic()
     result = daedal.maximize(
-        lambda x: calls.append("evaluate") or ones(x), n=5, algorithm=Slow(), popsize=10, seed=1, max_generations=0
+        lambda x: calls.append("evaluate") or ones(x), n=5, algorithm=Slow(), popsize=10, seed=1, max_generations=1
     )
-    assert calls == ["prepare", "evaluate"]
+    assert calls == ["prepare", "evaluate", "evaluate"]
     assert result.seconds <= time.monotonic() - begin - waited
 
 

@@ -15,6 +15,7 @@ from daedal.types import to_text
 
 FIELDS = [
     *("problem", "algorithm", "popsize", "seed", "settings", "x", "fitness", "optimum", "success", "stop"),
+    "explanation",
     *("evaluations", "evaluations_to_best", "carried_out", "cached", "failed", "failures", "batches", "generations"),
     *("seconds", "cpu_seconds", "version"),
 ]
@@ -41,11 +42,11 @@ def same(report: dict[str, Any], result: daedal.Result) -> None:
 
 
 def test_as_a_process_it_writes_one_object_of_the_promised_fields(cli: Cli) -> None:
-    done = cli("solve", "trap:k=4,n=20", "--popsize", 100, "--seed", 3, "--max-generations", 3, "--json")
+    done = cli("solve", "trap:k=4,n=20", "--seed", 3, "--max-evaluations", 300, "--json")
     report = read_report(done)
     assert report["problem"] == "trap:k=4,n=20"
     assert "\x1b" not in done.stdout + done.stderr
-    same(report, daedal.maximize("trap:k=4,n=20", popsize=100, seed=3, max_generations=3))
+    same(report, daedal.maximize("trap:k=4,n=20", seed=3, max_evaluations=300))
 
 
 def ones(x: Any) -> Any:
@@ -188,12 +189,13 @@ REFUSED: list[tuple[tuple[object, ...], str]] = [
     (("mine.py:absent", "--n", 5), "absent"),
     (("mine.py", "--n", 5), "mine.py:"),
     (("onemax:n=10", "--algorithm", "dea"), "'dae'"),
-    (("onemax:n=10", "--set", "corupt=1"), "'corruption'"),
+    (("onemax:n=10", "-a", "dae", "--set", "corupt=1"), "'corruption'"),
+    (("onemax:n=10", "--set", "corruption=0.1"), "--algorithm"),
     (("onemax:n=10", "--set", "corruption"), "--set key=value"),
     (("onemax:n=10", "--set", "callback=print"), "'callback'"),
     (("onemax:n=10", "--set", "corruption=0.1", "--set", "corruption=0.2"), "corruption"),
-    (("onemax:n=10", "--popsize", 1), "popsize=1"),
-    (("onemax:n=1000", "--popsize", 10**9), "memory"),
+    (("onemax:n=10", "-a", "umda", "--popsize", 1), "popsize=1"),
+    (("onemax:n=1000", "-a", "umda", "--popsize", 10**9), "memory"),
     (("onemax:n=10", "--workers", 0), "workers"),
     (("onemax:n=10", "--dask", "local:0"), "local:N"),
     (("onemax:n=10", "--dask", "local:2", "--workers", 2), "--workers"),

@@ -30,6 +30,7 @@ KILLS = 5
 N = 20
 MOMENTS = ["in a call", "in the callback", "while it writes", "from outside", "from outside"]
 DOUBLED = "hboa, doubled"
+UNSIZED = ("auto", "ils", "mix")
 ALGORITHMS = [*sorted(daedal.algorithms()), OWN_ALGORITHM, DOUBLED]
 
 
@@ -84,6 +85,8 @@ def run(name: str, killed: Killed, **how: Any) -> daedal.Result:
         DOUBLED: {"popsize": "auto", "max_evaluations": 400},
     }
     size = sizes.get(name, {"popsize": 40, "max_generations": 20})
+    if name in UNSIZED:
+        size = {"max_evaluations": 400}
     return daedal.maximize(killed, N, vectorized=False, algorithm=algorithm(name), seed=11, **size, **how)
 
 

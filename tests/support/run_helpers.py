@@ -28,6 +28,11 @@ PAUSE = 0.12
 """Seconds after which rows that are evaluated one by one are noted down, and a little more."""
 
 
+def sized(algorithm: str, popsize: int) -> dict[str, Any]:
+    """Give a population size as a keyword, for an algorithm that has one."""
+    return {"popsize": popsize} if "popsize" in find_algorithm(algorithm).settings() else {}
+
+
 def told(result: daedal.Result) -> dict[str, Any]:
     """Give all that a result tells, but for the clocks; types and signs of zeros too."""
     fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}

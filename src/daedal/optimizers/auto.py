@@ -265,6 +265,8 @@ class AutoConfiguration(Configuration):
         Rows that a batch should have, about; None: the number of workers, from 17 on.
     """
 
+    hint: ClassVar[str] = '; to set more, name an algorithm: algorithm="dae" (--algorithm dae)'
+
     min_batch: int | None = None
 
     def __post_init__(self) -> None:

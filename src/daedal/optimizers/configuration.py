@@ -7,11 +7,11 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from daedal.limits import Limits
 from daedal.optimizers.base import Optimizer
-from daedal.settings.parameters import REQUIRED, Parameter, Setting, coerce, current, parameters
+from daedal.settings.parameters import REQUIRED, Parameter, Setting, UnknownSettingError, coerce, current, parameters
 from daedal.types import Bits
 
 _BUILD = ("n", "seed", "limits", "initial")
@@ -45,6 +45,9 @@ class Configuration(ABC):
         initial
             Rows to begin with, shape (rows, n).
         """
+
+    hint: ClassVar[str] = ""
+    """What else to try, said to who gives a setting that is not there."""
 
     @property
     def kind(self) -> str:
@@ -220,7 +223,10 @@ class Algorithm:
         >>> dae.with_settings({"corruption": "0.05"}).configuration.model.corruption
         0.05
         """
-        values = coerce(self.name, settings, self.parameters(), keywords=keywords)
+        try:
+            values = coerce(self.name, settings, self.parameters(), keywords=keywords)
+        except UnknownSettingError as error:
+            raise type(error)(f"{error}{self.configuration.hint}") from None
         if not values:
             return self
         return dataclasses.replace(self, configuration=self.configuration.with_settings(values))

@@ -13,7 +13,7 @@ from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import Configuration
 from daedal.optimizers.population import Population
 from daedal.optimizers.records import Info
-from daedal.optimizers.surrogate import Surrogate
+from daedal.optimizers.surrogate import FIRST, Surrogate
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import check_types
@@ -133,6 +133,9 @@ class Mix(BaseOptimizer):
 
     def prepare(self) -> None:
         """Compile or load the kernels, by a small run of its own."""
+        most = self.limits.max_evaluations
+        if self.surrogate is not None and (most is None or most > FIRST * self.n):
+            self.surrogate.model.prepare()
         if self._prepared:
             return
         Mix._prepared = True

@@ -184,7 +184,9 @@ class Population:
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
-        arrays = {name: getattr(self, f"_{name}") for name in (*_PLACES, *_WORDS, "draws", "pace", "progress", "before")}
+        arrays = {
+            name: getattr(self, f"_{name}") for name in (*_PLACES, *_WORDS, "draws", "pace", "progress", "before")
+        }
         arrays |= {f"jobs/{name}": array.copy() for name, array in self._jobs._asdict().items()}
         fields: dict[str, Json] = {"members": self.members, "generation": self._generation}
         fields["exhausted"] = self.exhausted

@@ -68,6 +68,10 @@ def current(instance: Any) -> dict[str, Setting]:
     return {field.name: getattr(instance, field.name) for field in dataclasses.fields(instance)}
 
 
+class UnknownSettingError(ValueError):
+    """There is no setting of that name."""
+
+
 def coerce(
     owner: str, values: Mapping[str, Setting], known: Mapping[str, Parameter], *, keywords: Iterable[str] = ()
 ) -> dict[str, Setting]:
@@ -77,7 +81,7 @@ def coerce(
     """
     for name in values:
         if name not in known:
-            raise ValueError(unknown(f"setting of {owner}", name, known, also=keywords))
+            raise UnknownSettingError(unknown(f"setting of {owner}", name, known, also=keywords))
     return {name: _coerce(owner, known[name], value) for name, value in values.items()}
 
 
