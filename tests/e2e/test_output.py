@@ -125,6 +125,6 @@ for name in daedal.algorithms():
 
 
 def test_all_kernels_of_a_run_are_loaded_before_it_begins() -> None:
-    """A run that ends with its first generation, where nothing is loaded yet, leaves nothing to load for a whole one."""
+    """A run that ends with its first generation, where nothing is loaded yet, leaves nothing to load for others."""
     done = subprocess.run([sys.executable, "-c", PREPARED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

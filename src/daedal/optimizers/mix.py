@@ -41,7 +41,7 @@ class Mix(BaseOptimizer):
     linkage tree (average linkage on mutual information) says which variables hang together; such groups are copied
     from member to member where that makes them no worse. A population that no longer gets better begins again, with
     more members. Meanwhile a sparse Walsh model is fitted to differences between rows that were evaluated anyway; its
-    maxima are evaluated too. There is nothing to tune.
+    maxima are evaluated too. There is nothing to tune. A generation, in records and limits, is n calls.
 
     Parameters
     ----------
@@ -97,6 +97,7 @@ class Mix(BaseOptimizer):
         )
         self.surrogate = Surrogate(self.n, _model_for(self.n)) if model else None
         self._began = False
+        self._since = 0  # rows of this generation
         self._top = -np.inf  # the best value so far
 
     def propose(self) -> Bits:
@@ -113,7 +114,7 @@ class Mix(BaseOptimizer):
         self._top = max(top, float(fitness.max()))
         if memory.waiting:  # some rows were cut off, because the evaluations are used up
             return self._info()
-        completed = self.population.go_on()
+        self.population.go_on()
         if self.surrogate is not None and self.surrogate.look(memory, top):
             assert self.best is not None
             rng = stream(self.seed, Stream.FIT, self.surrogate.fits)
@@ -123,7 +124,11 @@ class Mix(BaseOptimizer):
                 self.population.offer(maxima)
         if not memory.waiting:
             self.stop = StopReason.EXHAUSTED
-        return self._info() if completed else None
+        self._since += len(rows)
+        if self._since < self.n and self.stop is None:
+            return None
+        self._since = 0
+        return self._info()
 
     def _info(self) -> Info:
         info: dict[str, float] = {"members": self.population.members}
@@ -145,7 +150,7 @@ class Mix(BaseOptimizer):
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
-        parts = {"own": super().state().extend(arrays={}, fields={"began": self._began})}
+        parts = {"own": super().state().extend(arrays={}, fields={"began": self._began, "since": self._since})}
         parts["population"] = self.population.state()
         if self.surrogate is not None:
             parts["surrogate"] = self.surrogate.state()
@@ -155,7 +160,7 @@ class Mix(BaseOptimizer):
         """Go on where another one, built alike, stood."""
         own = state.part("own")
         super().restore(own)
-        self._began = own.truth("began")
+        self._began, self._since = own.truth("began"), own.whole("since")
         self.population.restore(state.part("population"))
         memory = self.population.memory
         self._top = float(memory.table.values[: memory.known].max(initial=-np.inf))

@@ -80,19 +80,17 @@ class Population:
         """Let climbs of the next population, half of them at most, begin at these rows, shape (rows, n)."""
         self._offered = pack(rows)
 
-    def go_on(self) -> bool:
-        """Go on until there is a new row to ask for, or none is left; tell whether a generation was completed."""
-        completed, rounds = False, 0
+    def go_on(self) -> None:
+        """Go on until there is a new row to ask for, or none is left."""
+        rounds = 0
         self._advance()
         while self._is_over() and not self.exhausted:
-            completed = True
             self._next_generation()
             self._advance()
             rounds += 1
             if rounds >= _ROUNDS:
                 self._ask_unseen()
                 break
-        return completed
 
     def _slots(self) -> int:
         """Give how many jobs go side by side: one, until it is clear that one climb is not enough; then ever more.
