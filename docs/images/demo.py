@@ -23,7 +23,7 @@ def main() -> None:
     """Run it, show the end of it to a recording console, and keep that as SVG without a font from the network."""
     console = Console(record=True, width=84, file=StringIO(), force_terminal=True)
     result = daedal.maximize("trap:k=5,n=50", seed=1)
-    table = LiveTable(f"{result.algorithm} on trap:k=5,n=50, popsize {result.popsize}, seed 1", goal=50.0)
+    table = LiveTable(f"{result.algorithm} on trap:k=5,n=50, seed 1", goal=50.0)
     rows = [table.cells(record, record.cpu_seconds) for record in result.history]
     console.print(f"$ {COMMAND}\n{table.heading()}", highlight=False)
     console.print(table.table(rows[-12:]))
