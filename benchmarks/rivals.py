@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
@@ -163,6 +163,18 @@ def is_installed(name: str) -> bool:
     return name not in PACKAGES or find_spec(name) is not None
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Do not say that kernels are compiled."""
+    logger = logging.getLogger("daedal")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
 def run_daedal(name: str, function: Counting, seed: int, budget: int) -> Bits:
     """Run an algorithm of daedal by its name, with settings after commas; "default" leaves the choice to daedal."""
     algorithm, *words = name.split(",")
@@ -172,9 +184,8 @@ def run_daedal(name: str, function: Counting, seed: int, budget: int) -> Bits:
     if "deduplicate" in settings:
         settings["deduplicate"] = settings["deduplicate"] == "True"
     function.ends = False  # daedal has limits of its own.
-    logging.getLogger("daedal").setLevel(logging.ERROR)
     target = None if function.instance.noise else function.instance.optimum
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _quiet():
         warnings.simplefilter("ignore")
         result = daedal.maximize(function, n=function.n, seed=seed, max_evaluations=budget, target=target, **settings)
     return np.asarray(result.x, dtype=np.uint8)

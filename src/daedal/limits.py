@@ -52,7 +52,7 @@ class StopReason(Enum):
 
 _MESSAGES = {
     StopReason.TARGET: "The target was reached.",
-    StopReason.PATIENCE: "No better solution was found for many generations; try a larger popsize, or more patience.",
+    StopReason.PATIENCE: "No better solution was found for long; try another seed, a larger popsize, or more patience.",
     StopReason.GENERATIONS: "The largest number of generations was reached; try a larger max_generations.",
     StopReason.EVALUATIONS: "The evaluations are used up; try a larger max_evaluations.",
     StopReason.SECONDS: "The time is used up; try a larger max_seconds.",

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from daedal.cli.output import say
-from daedal.limits import Limits
+from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.registry import algorithms
 from daedal.problems.registry import ProblemKind, problem_kinds
 from daedal.settings.parameters import REQUIRED, Parameter
@@ -25,7 +25,7 @@ def list_all() -> None:
     for algorithm in known.values():
         console.print()
         console.print(f"[bold]{escape(algorithm.name)}[/]  {escape(algorithm.summary)}")
-        console.print(f"  {_ending(algorithm.limits)}")
+        console.print(f"  {_ending(algorithm)}")
         console.print(_settings(algorithm.parameters()))
     console.print("\n[bold]FILE.py:NAME[/]  Your own: a model, or what builds an optimizer")
     for complaint in complaints:
@@ -41,11 +41,13 @@ def _problems(kinds: dict[str, ProblemKind]) -> Table:
     return table
 
 
-def _ending(limits: Limits) -> str:
+def _ending(algorithm: Algorithm) -> str:
     """Say when a run ends unless told otherwise."""
-    most, patience = limits.max_generations, limits.patience
+    most, patience = algorithm.limits.max_generations, algorithm.limits.patience
     if most is None and patience is None:
-        return "ends at its target, or when its budget is used up"
+        last = algorithm.last_resort.patience
+        without = "" if last is None else f"; without either, after {last} generations without progress"
+        return f"ends at its target, or when its budget is used up{without}"
     if patience is None:
         return f"ends after {most} generations"
     return f"ends after {'' if most is None else f'{most} generations, or '}{patience} without progress"

@@ -176,6 +176,8 @@ class Algorithm:
         Builds the optimizer.
     limits
         What ends a run where the user says nothing about it.
+    last_resort
+        What ends a run that nothing else would end: no limit, and no value to reach.
     source
         "path/to/file.py:NAME" if it comes from a user's file, whose digest is in `digest`.
 
@@ -190,6 +192,7 @@ class Algorithm:
     configuration: Configuration
     summary: str = ""
     limits: Limits = field(default_factory=Limits)
+    last_resort: Limits = field(default_factory=Limits)
     source: str | None = None
     digest: str | None = None
 
@@ -231,10 +234,11 @@ class Algorithm:
             return self
         return dataclasses.replace(self, configuration=self.configuration.with_settings(values))
 
-    def with_limits(self, given: Limits) -> Limits:
-        """Fill in this algorithm's own limits where the user gave none."""
+    def with_limits(self, given: Limits, *, has_goal: bool = True) -> Limits:
+        """Fill in this algorithm's own limits where the user gave none; there may be a value to reach besides."""
         own = {name: value for name, value in current(self.limits).items() if getattr(given, name) is None}
-        return dataclasses.replace(given, **own)  # type: ignore[arg-type]
+        limits = dataclasses.replace(given, **own)  # type: ignore[arg-type]
+        return self.last_resort if limits == Limits() and not has_goal else limits
 
     def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> Algorithm:
         """Give this algorithm with everything chosen that is not given: see `Configuration.resolved`."""

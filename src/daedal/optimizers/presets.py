@@ -21,6 +21,8 @@ paper's table (docs/models.md has the runs)."""
 
 _PAPER = Limits(max_generations=100, patience=20)
 
+_STUCK = Limits(patience=100)  # generations, which are n calls each
+
 
 def _eda(name: str, summary: str, model: Model, limits: Limits = _PAPER, **rules: Any) -> Algorithm:
     return Algorithm(name=name, summary=summary, configuration=EDAConfiguration(model=model, **rules), limits=limits)
@@ -31,16 +33,19 @@ PRESETS = (
         name="auto",
         summary="What fits: mix, ils where calls are few, a population where values scatter",
         configuration=AutoConfiguration(),
+        last_resort=_STUCK,
     ),
     Algorithm(
         name="mix",
         summary="Climbing, linkage-guided mixing, and a sparse model of the function",
         configuration=MixConfiguration(),
+        last_resort=_STUCK,
     ),
     Algorithm(
         name="ils",
         summary="Iterated local search, for few calls: climbs, kicks, restarts, exchanges",
         configuration=ILSConfiguration(),
+        last_resort=_STUCK,
     ),
     _eda(
         "dae",

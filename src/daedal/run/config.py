@@ -79,7 +79,8 @@ class RunConfig:
         if warning is not None:
             warnings.warn(warning, BudgetWarning, stacklevel=3)
         objective = bind(self.objective, self.n, seed=self.seed, vectorized=self.vectorized, shuffle=self.shuffle)
-        config = dataclasses.replace(self, algorithm=algorithm, limits=algorithm.with_limits(self.limits))
+        limits = algorithm.with_limits(self.limits, has_goal=self._goal(objective) is not None)
+        config = dataclasses.replace(self, algorithm=algorithm, limits=limits)
         with ExitStack() as closing:
             closing.callback(objective.close)
             run = config._prepared(objective, closing, checkpointer, callback)
