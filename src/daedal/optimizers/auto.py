@@ -102,17 +102,13 @@ class Auto(BaseOptimizer):
         """What it does, and why."""
         calls = self.limits.max_evaluations
         if self._stage == _POPULATION:
-            return (
-                f"Values scatter (one row gave {len(self._values)} values, standard deviation {self._scatter():.3g}): "
-                "a population (umda), and its outcome measured again."
-            )
-        few = f"Few calls ({calls:,} for {self.n} variables): local search (ils)" if calls is not None else ""
-        if isinstance(self._inner, ILS):
+            return f"umda: values scatter (by {self._scatter():.3g} for one row); the outcome was measured again."
+        few = f"ils, for few calls ({calls:,} for {self.n} variables)" if calls is not None else ""
+        if not isinstance(self._inner, Mix):
             return f"{few}."
-        wide = f", in batches for {self.min_batch} at once" if self.min_batch > NARROW else ""
-        why = f"{few}, which was stuck after {self._began:,}; then" if self._began else "Calls enough for"
-        members = self._inner.population.members if isinstance(self._inner, Mix) else 0
-        return f"{why} climbing, mixing and a model (mix){wide}; the last population had {members} members."
+        wide = f" for {self.min_batch} at once" if self.min_batch > NARROW else ""
+        first = f"{few}, stuck after {self._began:,}; then " if self._began else ""
+        return f"{first}mix: climbing, mixing{wide}, a model; {self._inner.population.members} members at the end."
 
     def prepare(self) -> None:
         """Compile or load what is needed at first."""
