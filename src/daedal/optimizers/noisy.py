@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from daedal.limits import Limits
 from daedal.models.univariate import UMDA
+from daedal.models.walsh import Walsh
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.eda import EDA
 from daedal.optimizers.popsize import fits_memory
@@ -22,10 +23,19 @@ CHECKED = 0.08
 """Share of the calls that is left for measuring the candidates again."""
 
 CANDIDATES = 4
-"""Rows that are measured again: what most of the last population agree on, and the best of it."""
+"""Rows that are measured again: what most of the last population agree on, maxima of a model, the best of all."""
+
+MODELLED = 2
+"""How many of them come from a model of what was measured."""
+
+REMEMBERED = 5000
+"""Rows that the model is learned from, the last ones."""
 
 REPEATS = 8
 """How often each is measured where there is no limit on the calls."""
+
+DOUBT = 1.0
+"""Standard errors of a difference by which another mean has to be better than that of what most agree on."""
 
 _FIRST_POPSIZE = 100  # where there is no limit on the calls
 _LEAST_POPSIZE = 10
@@ -46,9 +56,10 @@ class Noisy(BaseOptimizer):
     """Independent bits (UMDA), whose outcome is measured again.
 
     A population averages over what scatters, where a climber follows chance. What most members of the last one agree
-    on is better than the row that happened to get the best value: so that row, and the best of the population, are
-    measured again with the last calls, half of them dropped half-way. The answer is what most agree on, unless another
-    mean is better by more than chance. Without a limit on the calls a larger population follows.
+    on is better than the row that happened to get the best value: so that row, maxima of a model of all that was
+    measured, and the best of the population are measured again with the last calls, half of them dropped half-way. The
+    answer is what most agree on, unless another mean is better by more than chance. Without a limit on the calls a larger
+    population follows.
 
     Parameters
     ----------
@@ -69,6 +80,8 @@ class Noisy(BaseOptimizer):
         self._paid = 0  # calls of all batches that were learned from
         self._measured = False  # whether the best is a mean
         self._population = self._built()
+        self._rows = np.empty((0, self.n), np.uint8)  # the last ones, from which a model is learned
+        self._values = np.empty(0)
         self._candidates = np.empty((0, self.n), np.uint8)
         self._sums = np.empty(0)
         self._squares = np.empty(0)
@@ -89,6 +102,8 @@ class Noisy(BaseOptimizer):
         cost, self._paid = self.calls - self._paid, self.calls
         if len(self._candidates):
             return self._take(fitness)
+        self._rows = np.concatenate([self._rows, rows])[-REMEMBERED:]
+        self._values = np.concatenate([self._values, fitness])[-REMEMBERED:]
         self._population.settle(len(rows), calls=cost)
         record = self._population.tell(fitness)
         most = self.limits.max_evaluations
@@ -100,11 +115,18 @@ class Noisy(BaseOptimizer):
     def _choose_candidates(self) -> None:
         rows, values = self._population.population
         ranked = rows[np.argsort(-values, kind="stable")]
-        found = np.concatenate([self._population.majority()[None], ranked])
+        agreed = self._population.majority()[None]
+        found = np.concatenate([agreed, self._maxima(agreed), ranked])
         _, first = np.unique(found, axis=0, return_index=True)
         self._candidates = found[np.sort(first)[:CANDIDATES]]
         self._sums, self._squares = np.zeros((2, len(self._candidates)))
         self._counts = np.zeros(len(self._candidates))
+
+    def _maxima(self, start: Bits) -> Bits:
+        """Give the best rows, shape (any, n), of a model of what was measured, which averages over the scatter."""
+        rng = stream(self.seed, Stream.FIT, self.restarts)
+        function = Walsh(max_rows=REMEMBERED, screened=0).fit(self._rows, self._values, rng=rng)
+        return function.maxima(MODELLED, rng=rng, start=start) if function.r2 > 0 else start[:0]
 
     def _repeats(self) -> int:
         """Give how often each candidate is measured now: half of the calls that are left, and in the end all."""
@@ -121,7 +143,7 @@ class Noisy(BaseOptimizer):
         measured = np.maximum(self._counts, 1)
         means = np.where(self._counts > 0, self._sums / measured, -np.inf)
         errors = np.sqrt(np.maximum(self._squares / measured - np.square(self._sums / measured), 0.0) / measured)
-        score = means - np.where(np.arange(len(means)) == 0, 0.0, 2 * np.hypot(errors, errors[0]))
+        score = means - np.where(np.arange(len(means)) == 0, 0.0, DOUBT * np.hypot(errors, errors[0]))
         order = np.argsort(-score, kind="stable")  # the first is what most agree on, until it is beaten
         self._keep_best(self._candidates[order[0]], float(means[order[0]]))
         if len(order) > 2:
@@ -165,7 +187,7 @@ class Noisy(BaseOptimizer):
         """Give what is needed to go on from here."""
         fields = {"popsize": self.popsize, "restarts": self.restarts, "measured": self._measured}
         arrays: dict[str, NDArray[Any]] = {"candidates": self._candidates, "sums": self._sums}
-        arrays |= {"squares": self._squares, "counts": self._counts}
+        arrays |= {"squares": self._squares, "counts": self._counts, "rows": self._rows, "values": self._values}
         own = super().state().extend(arrays=arrays, fields=fields)
         return State.join({"own": own, "population": self._population.state()})
 
@@ -176,6 +198,7 @@ class Noisy(BaseOptimizer):
         self.popsize, self.restarts = own.whole("popsize"), own.whole("restarts")
         self._measured, self._paid = own.truth("measured"), self.calls
         self._candidates = own.bits("candidates", self.n)
+        self._rows, self._values = own.bits("rows", self.n), own.numbers("values", like="rows")
         measured = (own.numbers(name, like="candidates") for name in ("sums", "squares", "counts"))
         self._sums, self._squares, self._counts = measured
         if not 2 <= self.popsize <= 2**40 or not fits_memory(self.popsize, self.n):
