@@ -31,7 +31,7 @@ TRUSTED = 0.9
 _SLOTS, _WIDTH = 16, 2
 _WIDE = 4  # groups that a mixing tries at once in wide batches
 _MAXIMA = 8  # of a model
-_SMALL = 60  # variables
+_TINY, _SMALL = 50, 60  # variables
 
 
 class Mix(BaseOptimizer):
@@ -171,7 +171,7 @@ class Mix(BaseOptimizer):
 def _model_for(n: int) -> Walsh:
     """Give how the model is fitted: from as much as the time that an evaluation may take allows."""
     if n <= _SMALL:
-        return Walsh(max_rows=3000, candidates=1000, screened=400 * n)
+        return Walsh(max_rows=3000, candidates=1000, screened=400 * n if n <= _TINY else 5000)
     return Walsh(max_rows=8000, screened=100_000)
 
 
