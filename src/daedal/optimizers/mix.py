@@ -29,7 +29,7 @@ TRUSTED = 0.9
 """r2 of a model, from which on climbs of the next population begin at its maxima."""
 
 _SLOTS, _WIDTH = 16, 2
-_WIDE = 4  # groups that a mixing tries at once in wide batches
+_WIDE = 8  # rows of a wide batch for each member; a mixing tries twice as many groups, for not all can be tried
 _MAXIMA = 8  # of a model
 _TINY, _SMALL = 50, 60  # variables
 
@@ -85,13 +85,13 @@ class Mix(BaseOptimizer):
         super().__init__(n=n, seed=seed, limits=limits, initial=initial)
         wide = check_whole("min_batch", min_batch, least=1) > NARROW
         check_whole("members", members, least=2)
-        slots = -(-min_batch // 2) if wide else _SLOTS
+        slots = max(_SLOTS, -(-min_batch // _WIDE)) if wide else _SLOTS
         self.min_batch = min_batch
         self.population = Population(
             n=self.n,
-            members=max(members, slots if wide else members),
+            members=max(members, -(-min_batch // _WIDE)) if wide else members,
             slots=slots,
-            width=_WIDE if wide else _WIDTH,
+            width=2 * _WIDE if wide else _WIDTH,
             eager=wide,
             word=int(stream(self.seed, Stream.START).bit_generator.random_raw()),
         )
