@@ -58,8 +58,8 @@ class Noisy(BaseOptimizer):
     A population averages over what scatters, where a climber follows chance. What most members of the last one agree
     on is better than the row that happened to get the best value: so that row, maxima of a model of all that was
     measured, and the best of the population are measured again with the last calls, half of them dropped half-way. The
-    answer is what most agree on, unless another mean is better by more than chance. Without a limit on the calls a larger
-    population follows.
+    answer is what most agree on, unless another mean is better by more than chance. Without a limit on the calls a
+    larger population follows.
 
     Parameters
     ----------
