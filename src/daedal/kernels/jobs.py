@@ -54,6 +54,19 @@ class Jobs(NamedTuple):
     waiting: Integers  # how many
 
 
+def new_jobs(slots: int, n: int, asked: int) -> Jobs:
+    """Make so many slots for climbs and mixings of n variables that ask for so many rows at once at most."""
+
+    def whole(*shape: int) -> Integers:
+        return np.zeros((slots, *shape), np.int64)
+
+    kind, stage, member, at, top, done, chunk, improvers = (whole() for _ in range(8))
+    return Jobs(
+        kind, stage, member, at, top, done, chunk, improvers,
+        np.zeros(slots), np.zeros((slots, n)), whole(n), whole(asked), whole(),
+    )  # fmt: skip
+
+
 @njit(**EXACT)
 def place_of(memory: Memory, row: Words, parent: int) -> int:
     """Give the place of a packed row, shape (words,), a new one behind all others where it is new.

@@ -58,8 +58,9 @@ class Population:
         self._draws = np.array([word], dtype=np.uint64)
         self._pace = np.array([2, 0])
         asked = max(min(n, _MOST_BITS // n), width)
-        self._jobs = new_jobs(slots, n, asked)
+        self._jobs = kernels.jobs.new_jobs(slots, n, asked)
         self._generation = 0  # of this population; 0 while it climbs
+        self._polished = -1  # the place of the best row, while a climb from it is under way
         self._progress = np.zeros(2, np.int64)  # climbs or mixings that have begun, and ended
         self._starts = np.empty((0, words_of(n)), np.uint64)  # of the climbs of this population
         self._ends = np.empty(0, np.int64)  # places where they ended
@@ -128,6 +129,9 @@ class Population:
         return bool(self._progress[1] == len(self._starts if self._generation == 0 else self._queue))
 
     def _next_generation(self) -> None:
+        if self._polished >= 0:
+            self._polish_on()
+            return
         if self._generation == 0:
             self._climbed = _distinct(np.concatenate([self._climbed, self._ends]))
             self._current = self._climbed[: self.members].copy()
@@ -138,10 +142,24 @@ class Population:
         if goes_on:
             self._start_mixing()
         else:
-            self.members = math.ceil(GROWTH * self.members)
-            count = max(0, self.members - len(self._climbed))
-            self._start_climbs(count, self._offered[: -(-count // 2)])
-            self._offered = self._offered[:0]
+            self._polish(int(np.argmax(self.memory.table.values[: self.memory.known])))
+
+    def _polish(self, place: int) -> None:
+        """Climb from the best row: where single flips lead on, nothing else has flipped them for long enough."""
+        self._polished = place
+        self._start_climbs(1, self.memory.keys(np.array([place])))
+
+    def _polish_on(self) -> None:
+        """Climb on as long as that helps; then let the population grow."""
+        end = int(self._ends[0])
+        if self.memory.table.values[end] > self.memory.table.values[self._polished]:
+            self._polish(end)
+            return
+        self._polished = -1
+        self.members = math.ceil(GROWTH * self.members)
+        count = max(0, self.members - len(self._climbed))
+        self._start_climbs(count, self._offered[: -(-count // 2)])
+        self._offered = self._offered[:0]
 
     def _start_climbs(self, count: int, rows: kernels.jobs.Words | None = None) -> None:
         """Begin so many climbs, from the rows given, then from random ones."""
@@ -187,7 +205,7 @@ class Population:
         }
         arrays |= {f"jobs/{name}": array.copy() for name, array in self._jobs._asdict().items()}
         fields: dict[str, Json] = {"members": self.members, "generation": self._generation}
-        fields["exhausted"] = self.exhausted
+        fields |= {"exhausted": self.exhausted, "polished": self._polished + 1}
         own = State(arrays={name: array.copy() for name, array in arrays.items()}, fields=fields)
         return State.join({"own": own, "memory": self.memory.state()})
 
@@ -196,7 +214,7 @@ class Population:
         self.memory.restore(state.part("memory"))
         own, count = state.part("own"), self.memory.count
         self.members, self._generation = own.whole("members"), own.whole("generation")
-        self.exhausted = own.truth("exhausted")
+        self.exhausted, self._polished = own.truth("exhausted"), own.whole("polished") - 1
         for name in _PLACES:
             setattr(self, f"_{name}", own.wholes(name, shape=(-1,), least=-1, most=count - 1))
         for name in _WORDS:
@@ -238,7 +256,9 @@ class Population:
         here = len(self._ends if self._generation == 0 else self._current)
         climbed = np.concatenate([self._climbed, self._current, self._queue])
         fits = (
-            self._pace[0] >= 1
+            self._polished < self.memory.known
+            and (self._polished < 0 or len(self._starts) == 1)
+            and self._pace[0] >= 1
             and self.members >= 2
             and begun - ended == np.count_nonzero(busy)
             and (self._jobs.kind[busy] == kind).all()
@@ -273,16 +293,3 @@ def _distinct(places: kernels.jobs.Integers) -> kernels.jobs.Integers:
     """Give places, each once, in the order in which they come first."""
     _, first = np.unique(places, return_index=True)
     return places[np.sort(first)]
-
-
-def new_jobs(slots: int, n: int, asked: int) -> kernels.jobs.Jobs:
-    """Make so many slots for climbs and mixings of n variables that ask for so many rows at once at most."""
-
-    def whole(*shape: int) -> kernels.jobs.Integers:
-        return np.zeros((slots, *shape), np.int64)
-
-    kind, stage, member, at, top, done, chunk, improvers = (whole() for _ in range(8))
-    return kernels.jobs.Jobs(
-        kind, stage, member, at, top, done, chunk, improvers,
-        np.zeros(slots), np.zeros((slots, n)), whole(n), whole(asked), whole(),
-    )  # fmt: skip

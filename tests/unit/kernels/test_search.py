@@ -9,7 +9,7 @@ import pytest
 from search_twins import Row, SplitMix, climb, mix
 
 from daedal import kernels
-from daedal.optimizers.population import new_jobs
+from daedal.kernels.jobs import new_jobs
 from daedal.optimizers.row_memory import RowMemory, pack, unpack
 from daedal.types import Bits
 
