@@ -184,9 +184,14 @@ class Auto(BaseOptimizer):
 
     def _adopt_best(self) -> None:
         """Take the population's best: a mean counts more than a single value that was better."""
-        best = self._inner.best
-        if best is not None:
+        best, before = self._inner.best, self.best
+        if best is not None and (before is None or best.fitness != before.fitness or (best.x != before.x).any()):
             self.best = replace(best, generation=self.generation, evaluations=self.evaluations)
+
+    def _update_best(self, rows: Bits, fitness: Fitness) -> None:
+        """Leave it to the population what is best where values scatter."""
+        if self._stage != _POPULATION:
+            super()._update_best(rows, fitness)
 
     def _is_stuck(self) -> bool:
         """Whether local search has found nothing for long, and enough calls are left for something else."""

@@ -133,6 +133,7 @@ def test_a_noisy_run_goes_on_to_the_bit(stop: int) -> None:
     assert first.best is not None
     assert second.best is not None
     assert np.array_equal(first.best.x, second.best.x)
+    assert (first.best.fitness, first.best.evaluations) == (second.best.fitness, second.best.evaluations)
     assert first.explanation == second.explanation
 
 
