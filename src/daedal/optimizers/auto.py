@@ -226,7 +226,7 @@ class Auto(BaseOptimizer):
             super()
             .state()
             .extend(
-                arrays={"row": self._row, "values": self._values, "moments": self._moments},
+                arrays={"row": self._row, "values": self._values, "moments": self._moments.copy()},
                 fields={
                     "stage": self._stage,
                     "kind": _KINDS.index(type(self._inner)),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from daedal.limits import Limits
 from daedal.models.univariate import UMDA
@@ -37,6 +36,7 @@ REPEATS = 8
 DOUBT = 1.0
 """Standard errors of a difference by which another mean has to be better than that of what most agree on."""
 
+_ARRAYS = ("candidates", "sums", "squares", "counts", "rows", "values")
 _FIRST_POPSIZE = 100  # where there is no limit on the calls
 _LEAST_POPSIZE = 10
 
@@ -186,8 +186,7 @@ class Noisy(BaseOptimizer):
     def state(self) -> State:
         """Give what is needed to go on from here."""
         fields = {"popsize": self.popsize, "restarts": self.restarts, "measured": self._measured}
-        arrays: dict[str, NDArray[Any]] = {"candidates": self._candidates, "sums": self._sums}
-        arrays |= {"squares": self._squares, "counts": self._counts, "rows": self._rows, "values": self._values}
+        arrays = {name: getattr(self, f"_{name}").copy() for name in _ARRAYS}
         own = super().state().extend(arrays=arrays, fields=fields)
         return State.join({"own": own, "population": self._population.state()})
 
