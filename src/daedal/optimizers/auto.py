@@ -9,11 +9,13 @@ import numpy as np
 
 from daedal.limits import Limits
 from daedal.optimizers.base import BaseOptimizer
-from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.configuration import NARROW, Configuration, widened
 from daedal.optimizers.ils import ILS
-from daedal.optimizers.mix import NARROW, Mix, widened
+from daedal.optimizers.mix import Mix
 from daedal.optimizers.noisy import Noisy
 from daedal.optimizers.records import Info
+from daedal.optimizers.scatter import Scatter
+from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, State, StateError
@@ -36,11 +38,13 @@ WATCHED = 30
 REPEATS = 4
 """How often the row is evaluated again, where they do."""
 
-MATTERS = 0.02
-"""Share of the spread of values, above which their scatter is not to be neglected."""
+SOUGHT = 8
+"""Random rows at once, where the first one was infeasible, until one is not, or a quarter of the calls is spent."""
 
-_ROUNDING = 1e-9
-_WATCH, _PROBE, _REPEAT, _SEARCH, _POPULATION = range(5)  # stages
+MOST_SOUGHT = 1000
+"""Calls that are spent on that at most."""
+
+_WATCH, _PROBE, _REPEAT, _SEARCH, _POPULATION, _FEASIBLE = range(6)  # stages
 _ILS, _MIX, _NOISY = range(3)
 _KINDS = (ILS, Mix, Noisy)
 
@@ -85,12 +89,9 @@ class Auto(BaseOptimizer):
         self._paid = 0  # calls of all batches that were learned from
         self._began = 0  # calls made before the present search took over
         self._improved = 0  # calls at which the best row was found
-        self._row = np.empty((0, self.n), np.uint8)  # the one that is evaluated again
-        self._values = np.empty(0)  # that it had
-        self._moments = np.zeros(3)  # count, sum and sum of squares of the first values
-        most = self.limits.max_evaluations
-        few = most is not None and most < FEW * self.n and self.min_batch <= NARROW
-        self._inner: BaseOptimizer = self._built(_ILS if few else _MIX)
+        self._scatter = Scatter(self.n)
+        self._start = self.initial
+        self._inner: BaseOptimizer = self._built(_ILS if self._is_few() else _MIX)
 
     @property
     def fresh(self) -> bool:  # type: ignore[override]
@@ -102,13 +103,23 @@ class Auto(BaseOptimizer):
         """What it does, and why."""
         calls = self.limits.max_evaluations
         if self._stage == _POPULATION:
-            return f"umda: values scatter (by {self._scatter():.3g} for one row); the outcome was measured again."
+            return (
+                f"umda: values scatter (by {self._scatter.deviation:.3g} for one row); the outcome was measured again."
+            )
         few = f"ils, for few calls ({calls:,} for {self.n} variables)" if calls is not None else ""
         if not isinstance(self._inner, Mix):
             return f"{few}."
         wide = f" for {self.min_batch} at once" if self.min_batch > NARROW else ""
-        first = f"{few}, stuck after {self._began:,}; then " if self._began else ""
+        first = f"{few}, stuck after {self._began:,}; then " if self._was_stuck else ""
         return f"{first}mix: climbing, mixing{wide}, a model; {self._inner.population.members} members at the end."
+
+    @property
+    def _was_stuck(self) -> bool:
+        return self._began > 0 and self._is_few() and isinstance(self._inner, Mix)
+
+    def _is_few(self) -> bool:
+        most = self.limits.max_evaluations
+        return most is not None and most < FEW * self.n and self.min_batch <= NARROW
 
     def prepare(self) -> None:
         """Compile or load what is needed at first."""
@@ -117,23 +128,31 @@ class Auto(BaseOptimizer):
     def propose(self) -> Bits:
         """Ask whoever searches, or for one row again, shape (rows, n)."""
         if self._stage == _PROBE:
-            return self._row.copy()
+            return self._scatter.row.copy()
         if self._stage == _REPEAT:
-            return np.repeat(self._row, REPEATS, axis=0)
+            return np.repeat(self._scatter.row, REPEATS, axis=0)
+        if self._stage == _FEASIBLE:
+            rng = stream(self.seed, Stream.START, 1 + self.evaluations)
+            return rng.integers(0, 2, (SOUGHT, self.n), dtype=np.uint8)
         return self._inner.ask()
 
     def learn(self, rows: Bits, fitness: Fitness) -> Info | None:
         """Tell whoever searches, or find out whether values scatter."""
         cost, self._paid = self.calls - self._paid, self.calls
         if self._stage in (_PROBE, _REPEAT):
-            self._values = np.append(self._values, fitness)
+            self._scatter.repeat(fitness)
             self._decide()
+            return None
+        if self._stage == _FEASIBLE:
+            self._seek(rows, fitness)
             return None
         self._inner.settle(len(rows), calls=cost)
         record = self._inner.tell(fitness)
         self.stop = self._inner.stop
         if self._stage == _POPULATION:
             self._adopt_best()
+        elif self._stage == _WATCH and self._inner.evaluations == len(rows) and not np.isfinite(fitness).any():
+            self._stage = _FEASIBLE
         elif self._stage == _WATCH:
             self._watch(rows, fitness, known=cost < len(rows))
         if self.best is not None and self.best.evaluations == self.evaluations:
@@ -147,40 +166,39 @@ class Auto(BaseOptimizer):
 
         Where values are known from elsewhere, whoever kept them takes them for exact.
         """
-        finite = fitness[np.isfinite(fitness)]
-        if not len(self._row) and len(finite):
-            first = int(np.isfinite(fitness).argmax())
-            self._row, self._values = rows[first : first + 1].copy(), fitness[first : first + 1].copy()
-            self._moments[:] = 0
-        shifted = finite - (self._values[0] if len(self._values) else 0.0)
-        self._moments += len(shifted), shifted.sum(), np.square(shifted).sum()
+        self._scatter.watch(rows, fitness)
         most = self.limits.max_evaluations
         if known or (most is not None and most < PROBED):
             self._stage = _SEARCH
-        elif len(self._row) and self.calls >= min(self.n, WATCHED, WATCHED if most is None else most // 5):
+        elif len(self._scatter.row) and self.calls >= min(self.n, WATCHED, WATCHED if most is None else most // 5):
             self._stage = _PROBE
+
+    def _seek(self, rows: Bits, fitness: Fitness) -> None:
+        """Begin again at the best random row that is feasible; flips of one that is not say nothing."""
+        most = self.limits.max_evaluations
+        if np.isfinite(fitness).any():
+            self._start = rows[[int(np.argmax(fitness))]]
+            self._stage = _WATCH
+            self._take_over(_KINDS.index(type(self._inner)))
+        elif self.calls >= (MOST_SOUGHT if most is None else min(MOST_SOUGHT, most // 4)):
+            self._stage = _SEARCH
 
     def _decide(self) -> None:
         """Go on as before where the row had the same value again; else measure how much values scatter, and decide."""
-        scatter = self._scatter()
-        if scatter <= _ROUNDING * max(self._spread(), abs(float(self._values[0]))):
+        if self._scatter.is_none:
             self._stage = _SEARCH
         elif self._stage == _PROBE:
             self._stage = _REPEAT
-        elif scatter <= MATTERS * self._spread():
+        elif not self._scatter.matters:
             self._stage = _SEARCH
         else:
             self._stage = _POPULATION
+            self._leave_patience()
             self._take_over(_NOISY)
 
-    def _scatter(self) -> float:
-        """Give the standard deviation of the values that one row had; inf where one of them was -inf."""
-        return float(self._values.std(ddof=1)) if np.isfinite(self._values).all() else np.inf
-
-    def _spread(self) -> float:
-        """Give the standard deviation of the first values, each of another row."""
-        count, total, squares = self._moments.tolist()
-        return float(np.sqrt(max(0.0, squares / count - (total / count) ** 2))) if count else 0.0
+    def _leave_patience(self) -> None:
+        """Let the population decide when it has ended: single values are no progress, and no lack of it."""
+        self.limits = replace(self.limits, patience=None)
 
     def _adopt_best(self) -> None:
         """Take the population's best: a mean counts more than a single value that was better."""
@@ -216,25 +234,17 @@ class Auto(BaseOptimizer):
             made = Noisy(n=self.n, seed=self.seed, limits=limits, initial=self.initial)
         else:
             search = ILS if kind == _ILS else Mix
-            made = search(n=self.n, seed=self.seed, limits=limits, initial=self.initial, min_batch=self.min_batch)
+            made = search(n=self.n, seed=self.seed, limits=limits, initial=self._start, min_batch=self.min_batch)
         made.metered = True
         return made
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
-        own = (
-            super()
-            .state()
-            .extend(
-                arrays={"row": self._row, "values": self._values, "moments": self._moments.copy()},
-                fields={
-                    "stage": self._stage,
-                    "kind": _KINDS.index(type(self._inner)),
-                    "began": self._began,
-                    "improved": self._improved,
-                },
-            )
-        )
+        arrays = self._scatter.state()
+        if self._start is not None:
+            arrays["start"] = self._start
+        fields = {"stage": self._stage, "kind": _KINDS.index(type(self._inner))}
+        own = super().state().extend(arrays=arrays, fields={**fields, "began": self._began, "improved": self._improved})
         return State.join({"own": own, "inner": self._inner.state()})
 
     def restore(self, state: State) -> None:
@@ -242,16 +252,18 @@ class Auto(BaseOptimizer):
         own = state.part("own")
         super().restore(own)
         self._stage, self._paid = own.whole("stage"), self.calls
-        self._row, self._values = own.bits("row", self.n), own.floats("values")
-        self._moments = own.floats("moments")
-        if self._stage > _POPULATION or len(self._moments) != 3 or len(self._row) > 1:
+        self._scatter.restore(own)
+        if self._stage > _FEASIBLE:
             raise StateError("expected where auto stands, got something else")
-        if self._stage != _WATCH and self._stage != _SEARCH and not (len(self._row) and len(self._values)):
+        self._start = own.bits("start", self.n) if "start" in own.arrays else None
+        if self._stage in (_PROBE, _REPEAT, _POPULATION) and not len(self._scatter.row):
             raise StateError("expected a row that was evaluated again, got none")
         self._began, self._improved = own.whole("began"), own.whole("improved")
         kind = own.whole("kind")
         if kind > _NOISY or (kind == _NOISY) != (self._stage == _POPULATION) or self._began > self.calls:
             raise StateError("expected which search auto has chosen, got something else")
+        if kind == _NOISY:
+            self._leave_patience()
         self._inner = self._built(kind)
         self._inner.restore(state.part("inner"))
 
@@ -266,7 +278,7 @@ class AutoConfiguration(Configuration):
         Rows that a batch should have, about; None: the number of workers, from 17 on.
     """
 
-    hint: ClassVar[str] = '; to set more, name an algorithm: algorithm="dae" (--algorithm dae)'
+    hint: ClassVar[str] = '; to set more, name an algorithm, as in algorithm="umda" (--algorithm umda)'
 
     min_batch: int | None = None
 

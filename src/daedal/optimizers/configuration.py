@@ -20,6 +20,16 @@ _BUILD = ("n", "seed", "limits", "initial")
 _CONTRACT = ("n", "stop", "best", "evaluations", "prepare", "ask", "tell", "state", "restore")
 """What every optimizer has: see `Optimizer`."""
 
+NARROW = 16
+"""Workers up to which batches are as they are, so that the result does not depend on how many there are."""
+
+
+def widened(min_batch: int | None, workers: int) -> int:
+    """Give how many rows a batch should have: as given, or for so many workers, where there are many."""
+    if min_batch is not None:
+        return min_batch
+    return workers if workers > NARROW else 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration(ABC):

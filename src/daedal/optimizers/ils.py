@@ -13,7 +13,7 @@ from daedal.limits import Limits, StopReason
 from daedal.optimizers.arms import ARMS, Arm, Shares
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.climbs import Climbs
-from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.configuration import Configuration, widened
 from daedal.optimizers.records import Info
 from daedal.optimizers.row_memory import RowMemory, pack, unpack
 from daedal.settings.checks import check_whole
@@ -21,7 +21,6 @@ from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, State, StateError
 
 _ROUNDS = 20  # searches in a row that lead to known rows alone, before a row is asked for because it is new
-_MOST_LISTED = 24  # variables, where all rows can be gone through
 _NONE = -1  # in place of an arm, or of the place of a row
 
 
@@ -226,16 +225,7 @@ class ILS(BaseOptimizer):
 
     def _unseen(self) -> int:
         """Give the place of a new row, or _NONE where there is none left."""
-        if self.n <= _MOST_LISTED:
-            if self._memory.count == 2**self.n:
-                return _NONE
-            key = self.rng.integers(2**self.n, size=1, dtype=np.uint64)
-            return int(kernels.flipping.add_unseen(self._memory.table, key, 2**self.n))
-        count = self._memory.count
-        while self._memory.count == count:
-            row = self.rng.integers(0, 2, (1, self.n), dtype=np.uint8)
-            place = int(self._memory.add(pack(row))[0])
-        return place
+        return self._memory.add_unseen(lambda: pack(self.rng.integers(0, 2, (1, self.n), dtype=np.uint8)))
 
 
 def _whole(state: State, name: str, end: int, least: int = 0) -> list[int]:
@@ -252,7 +242,7 @@ class ILSConfiguration(Configuration):
     Parameters
     ----------
     min_batch
-        Searches side by side, and so rows that are asked for at once; None: the number of workers.
+        Searches side by side, and so rows that are asked for at once; None: the number of workers, from 17 on.
 
     Examples
     --------
@@ -269,7 +259,7 @@ class ILSConfiguration(Configuration):
 
     def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> ILSConfiguration:
         """Choose how many searches go side by side, where that is not given."""
-        return replace(self, min_batch=workers if self.min_batch is None else self.min_batch)
+        return replace(self, min_batch=widened(self.min_batch, workers))
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None

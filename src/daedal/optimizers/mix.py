@@ -10,7 +10,7 @@ import numpy as np
 from daedal.limits import Limits, StopReason
 from daedal.models.walsh import Walsh
 from daedal.optimizers.base import BaseOptimizer
-from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.configuration import NARROW, Configuration, widened
 from daedal.optimizers.population import Population
 from daedal.optimizers.records import Info
 from daedal.optimizers.surrogate import FIRST, Surrogate
@@ -21,9 +21,6 @@ from daedal.types import Bits, Fitness, State
 
 MEMBERS = 14
 """Members of the first population: fewer, and too often a building block is in none of them."""
-
-NARROW = 16
-"""Rows that a batch has anyway, about: `min_batch` up to here changes nothing."""
 
 TRUSTED = 0.9
 """r2 of a model, from which on climbs of the next population begin at its maxima."""
@@ -174,16 +171,6 @@ def _model_for(n: int) -> Walsh:
     if n <= _SMALL:
         return Walsh(max_rows=3000, candidates=1000, screened=400 * n if n <= _TINY else 5000)
     return Walsh(max_rows=8000, screened=100_000)
-
-
-def widened(min_batch: int | None, workers: int) -> int:
-    """Give how many rows a batch should have: as given, or for so many workers, where a usual batch is too small.
-
-    Fewer workers change nothing, so that the result does not depend on how many there are.
-    """
-    if min_batch is not None:
-        return min_batch
-    return workers if workers > NARROW else 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from daedal.limits import Limits
+from daedal.limits import Limits, StopReason
 from daedal.models.univariate import UMDA
 from daedal.models.walsh import Walsh
 from daedal.optimizers.base import BaseOptimizer
@@ -30,7 +30,10 @@ MODELLED = 2
 REMEMBERED = 5000
 """Rows that the model is learned from, the last ones."""
 
-REPEATS = 8
+POPULATIONS = 4
+"""How many populations follow each other, each twice as large, where there is no limit on the calls."""
+
+REPEATS = 25
 """How often each is measured where there is no limit on the calls."""
 
 DOUBT = 1.0
@@ -58,8 +61,8 @@ class Noisy(BaseOptimizer):
     A population averages over what scatters, where a climber follows chance. What most members of the last one agree
     on is better than the row that happened to get the best value: so that row, maxima of a model of all that was
     measured, and the best of the population are measured again with the last calls, half of them dropped half-way. The
-    answer is what most agree on, unless another mean is better by more than chance. Without a limit on the calls a
-    larger population follows.
+    answer is what most agree on, unless another mean is better by more than chance. Without a limit on the calls
+    larger populations follow.
 
     Parameters
     ----------
@@ -150,6 +153,8 @@ class Noisy(BaseOptimizer):
             kept = np.sort(order[: max(2, len(order) // 2)])
             self._candidates, self._sums = self._candidates[kept], self._sums[kept]
             self._squares, self._counts = self._squares[kept], self._counts[kept]
+        elif self.limits.max_evaluations is None and self.restarts == POPULATIONS - 1:
+            self.stop = StopReason.CONVERGED
         elif self.rows_left(1) > 0:
             self._restart()
         return {"popsize": self.popsize}

@@ -19,7 +19,6 @@ GROWTH = 1.4
 
 _MOST_BITS = 2**22  # that the probes of one climb ask for at once
 _ROUNDS = 8  # in which nothing is new, before a row is asked for because it is
-_MOST_LISTED = 24  # variables, where all rows can be gone through
 
 
 class Population:
@@ -64,6 +63,7 @@ class Population:
         self._progress = np.zeros(2, np.int64)  # climbs or mixings that have begun, and ended
         self._starts = np.empty((0, words_of(n)), np.uint64)  # of the climbs of this population
         self._ends = np.empty(0, np.int64)  # places where they ended
+        self._given = np.empty(0, np.int64)  # places of initial rows that wait for their values
         self._climbed = np.empty(0, np.int64)  # places of all rows that have climbed
         self._current = np.empty(0, np.int64)  # places of the members
         self._queue = np.empty(0, np.int64)  # members, in the order in which they are mixed
@@ -73,8 +73,11 @@ class Population:
         self._offered = np.empty((0, words_of(n)), np.uint64)
 
     def begin(self, initial: Bits | None) -> None:
-        """Ask for the first rows; the first climbs begin at the initial rows."""
-        self._start_climbs(self.members, pack(initial) if initial is not None else None)
+        """Ask for the first rows: all the initial ones, at the best of which the first climbs will begin."""
+        if initial is not None:
+            self._given = self.memory.add(pack(initial))
+            return
+        self._start_climbs(self.members)
         self.go_on()
 
     def offer(self, rows: Bits) -> None:
@@ -84,6 +87,10 @@ class Population:
     def go_on(self) -> None:
         """Go on until there is a new row to ask for, or none is left."""
         rounds = 0
+        if self._given.size:
+            ranked = _distinct(self._given[np.argsort(-self.memory.values(self._given), kind="stable")])
+            self._start_climbs(self.members, self.memory.keys(ranked[: self.members]))
+            self._given = self._given[:0]
         self._advance()
         while self._is_over() and not self.exhausted:
             self._next_generation()
@@ -188,15 +195,7 @@ class Population:
 
     def _ask_unseen(self) -> None:
         """Ask for a row because it is new, where all that the search leads to is known."""
-        total = 2**self.n if self.n <= _MOST_LISTED else math.inf
-        if self.memory.count >= total:
-            self.exhausted = True
-            return
-        row = self._random_rows(1)
-        count = self.memory.count
-        while self.memory.count == count:
-            self.memory.add(row)
-            row = (row + np.uint64(1)) % np.uint64(total) if self.n <= _MOST_LISTED else self._random_rows(1)
+        self.exhausted = self.memory.add_unseen(lambda: self._random_rows(1)) < 0
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
@@ -254,7 +253,7 @@ class Population:
         kind = kernels.jobs.CLIMB if self._generation == 0 else kernels.jobs.MIX
         begun, ended = self._progress
         here = len(self._ends if self._generation == 0 else self._current)
-        climbed = np.concatenate([self._climbed, self._current, self._queue])
+        climbed = np.concatenate([self._climbed, self._current, self._queue, self._given])
         fits = (
             self._polished < self.memory.known
             and (self._polished < 0 or len(self._starts) == 1)
@@ -277,7 +276,7 @@ class Population:
             raise StateError("expected climbs and mixings that fit together, got some that no run can have")
 
 
-_PLACES = ("ends", "climbed", "current", "queue")
+_PLACES = ("given", "ends", "climbed", "current", "queue")
 _WORDS = ("starts", "donors", "groups", "offered")
 
 

@@ -21,7 +21,7 @@ paper's table (docs/models.md has the runs)."""
 
 _PAPER = Limits(max_generations=100, patience=20)
 
-_STUCK = Limits(patience=100)  # generations, which are n calls each
+_STUCK = Limits(patience=40)  # generations, which are n calls each
 
 
 def _eda(name: str, summary: str, model: Model, limits: Limits = _PAPER, **rules: Any) -> Algorithm:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ Integers = NDArray[np.int64]
 
 _WORD = 64  # bits
 _LEAST = 1024  # rows
+_MOST_LISTED = 24  # variables, where all rows can be gone through
 
 
 def words_of(n: int) -> int:
@@ -92,6 +95,19 @@ class RowMemory:
         keys = pack(rows)
         self.reserve(len(keys))
         return np.array([kernels.jobs.place_near(self.table, row) for row in keys], dtype=np.int64)
+
+    def add_unseen(self, draw: Callable[[], Words]) -> int:
+        """Give the place of a row that is new: a random one, which `draw` gives packed; -1 where none is left."""
+        total = 2**self.n if self.n <= _MOST_LISTED else None
+        if self.count == total:
+            return -1
+        self.reserve(1)
+        if total is not None:
+            return int(kernels.flipping.add_unseen(self.table, draw()[0], total))
+        count = self.count
+        while self.count == count:
+            place = int(self.add(draw())[0])
+        return place
 
     def reserve(self, rows: int) -> None:
         """Make room for so many new rows."""

@@ -144,3 +144,34 @@ def test_without_a_limit_larger_populations_follow() -> None:
         optimizer.tell(ones(optimizer.ask()) + rng.normal(size=len(optimizer.ask())))
     assert optimizer.popsize == 4 * noisy_popsize(None)
     assert optimizer.best.x.sum() == 6
+
+
+def test_an_infeasible_start_is_given_up_for_a_random_row_that_is_not() -> None:
+    def function(x: Bits) -> Fitness:
+        return np.where(x.sum(axis=1) > 25, -np.inf, x @ np.arange(60.0))
+
+    for seed in range(10):
+        result = daedal.maximize(function, n=60, max_evaluations=100, seed=seed)
+        assert result.fitness > 800
+        assert result.evaluated == 100
+
+
+def test_values_near_the_largest_float_are_no_problem() -> None:
+    result = daedal.maximize(lambda x: ones(x) * 1e300, n=20, max_evaluations=200, seed=1)
+    assert result.fitness == 20e300
+
+
+def test_known_initial_rows_are_not_lost() -> None:
+    rows = np.random.default_rng(1).integers(0, 2, (20, 30), dtype=np.uint8)
+    rows[-1] = 1
+    for algorithm in ("auto", "mix", "ils"):
+        for given in (rows, (rows, ones(rows))):
+            result = daedal.maximize(ones, n=30, algorithm=algorithm, max_evaluations=25, seed=1, initial=given)
+            assert result.fitness == 30
+
+
+def test_noise_without_a_limit_comes_to_an_end() -> None:
+    result = daedal.maximize(Scattering(3.0), n=10, seed=1)
+    assert result.stop is daedal.StopReason.CONVERGED
+    assert result.x.sum() == 10
+    assert abs(result.fitness - 10) < 2

@@ -77,12 +77,17 @@ def test_it_ends_when_every_row_is_known(n: int) -> None:
     assert not population.memory.waiting
 
 
-def test_initial_rows_are_where_the_first_climbs_begin() -> None:
-    initial = np.random.default_rng(1).integers(0, 2, (3, 12), dtype=np.uint8)
-    population = made(12)
+def test_initial_rows_are_evaluated_and_the_best_are_where_the_first_climbs_begin() -> None:
+    initial = np.random.default_rng(1).integers(0, 2, (9, 12), dtype=np.uint8)
+    population, again = made(12), made(12)
     population.begin(initial)
-    assert np.array_equal(population.memory.waiting_rows(), initial[:1])
-    assert np.array_equal(unpack(population._starts[:3], 12), initial)
+    assert np.array_equal(population.memory.waiting_rows(), initial)
+    again.restore(population.state())
+    for one in (population, again):
+        one.memory.answer(rugged(initial))
+        one.go_on()
+        best = initial[np.argsort(-rugged(initial), kind="stable")[:6]]
+        assert np.array_equal(unpack(one._starts, 12), best)
 
 
 def test_rows_offered_begin_climbs_of_the_next_population() -> None:
