@@ -65,6 +65,11 @@ def from_text(text: str) -> Bits:
     return np.frombuffer(text.encode("ascii"), dtype=np.uint8) - np.uint8(ord("0"))
 
 
+def words_of(n: int) -> int:
+    """Give the number of 64-bit words that hold n bits."""
+    return -(-n // 64)
+
+
 class StateError(ValueError):
     """What should be a state is not one: something is missing, or of another kind than it should be."""
 

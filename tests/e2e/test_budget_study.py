@@ -19,7 +19,7 @@ import pytest
 from cli_helpers import Cli, Refused, read_report, timeless
 from process_helpers import wait_until
 from scipy import stats
-from study_helpers import Inline, stored
+from study_helpers import SLOW_OBJECTIVE, Inline, stored
 from study_helpers import timeless as timeless_rows
 
 import daedal
@@ -30,19 +30,6 @@ from daedal.study.spec import Study
 from daedal.study.store import Store
 from daedal.study.tables import BUDGET_COLUMNS
 
-SLOW = """
-import os, pathlib, time
-
-calls = 0
-
-def ones(x):
-    global calls
-    calls += 1
-    if calls == int(os.environ.get("HOLD", 0)):  # in the middle of a run, for ever
-        (pathlib.Path(__file__).parent / f"pid-{os.getpid()}").touch()
-        time.sleep(1000)
-    return x.sum(axis=1)
-"""
 STUDY = """
 runs = 8
 budgets = [100, 300]
@@ -55,7 +42,7 @@ algorithms = [{ algorithm = "umda", popsizes = [20] }, { name = "PBIL", algorith
 def folder(tmp_path_factory: pytest.TempPathFactory, plain_environment: dict[str, str]) -> Path:
     """A folder with a study that was killed in the middle, all processes at once, and then run to its end."""
     place = tmp_path_factory.mktemp("budgets")
-    (place / "slow.py").write_text(SLOW)
+    (place / "slow.py").write_text(SLOW_OBJECTIVE)
     (place / "study.toml").write_text(STUDY)
     words = ["study", "run", "study.toml", "--store", "results.db", "--workers", "1"]
     command = [sys.executable, "-m", "daedal", *words]

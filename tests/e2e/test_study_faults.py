@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from process_helpers import wait_until
-from study_helpers import Inline, stored, timeless
+from study_helpers import SLOW_OBJECTIVE, Inline, stored, timeless
 
 from daedal.study.progress import Order
 from daedal.study.runner import run_study
@@ -60,19 +60,6 @@ def members(session: int) -> list[int]:
     return found
 
 
-SLOW = """
-import os, pathlib, time
-
-calls = 0
-
-def ones(x):
-    global calls
-    calls += 1
-    if calls == int(os.environ.get("HOLD", 0)):  # in the middle of a run, for ever
-        (pathlib.Path(__file__).parent / f"pid-{os.getpid()}").touch()
-        time.sleep(1000)
-    return x.sum(axis=1)
-"""
 SLOW_STUDY = """
 runs = 10
 popsizes = [8, 16, 32]
@@ -127,7 +114,7 @@ class Chain:
 @pytest.fixture
 def chain(tmp_path: Path, plain_environment: dict[str, str]) -> Iterator[Chain]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which the children inherit, if it was ignored
-    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "slow.py").write_text(SLOW_OBJECTIVE)
     (tmp_path / "study.toml").write_text(SLOW_STUDY)
     made = Chain(tmp_path, plain_environment)
     yield made

@@ -19,6 +19,19 @@ from daedal.run.config import RunConfig
 CLOCK = {"cpu_seconds_to_best", "cpu_seconds", "finished", "run"}
 """What is never the same in two runs, nor in the rows of two stores."""
 
+SLOW_OBJECTIVE = """
+import os, pathlib, time
+
+calls = 0
+
+def ones(x):
+    global calls
+    calls += 1
+    if calls == int(os.environ.get("HOLD", 0)):  # in the middle of a run, for ever
+        (pathlib.Path(__file__).parent / f"pid-{os.getpid()}").touch()
+        time.sleep(1000)
+    return x.sum(axis=1)
+"""
 OLD_STUDY = """
 runs = 2
 popsizes = [20]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from daedal import kernels
 from daedal.evaluation.caller import Places
-from daedal.types import Bits, Fitness, check_bits
+from daedal.types import Bits, Fitness, check_bits, words_of
 
 Words: TypeAlias = NDArray[np.uint64]
 """Packed rows, shape (rows, words), slots, or hashes."""
@@ -118,7 +118,7 @@ class MemoryCache:
         if n < 1:
             raise ValueError(f"expected rows of at least one bit, got n={n}")
         self.n = n
-        self._words = _words_of(n)
+        self._words = words_of(n)
         self._most = _most_rows(self._words, max_bytes // 2)
         if self._most < 1:
             least = 2 * _ITEM * (_LEAST_SLOTS + self._words + 1)
@@ -243,20 +243,15 @@ def _check_state(n: int, state: Mapping[str, NDArray[Any]]) -> None:
         raise ValueError(f"expected the state of a cache of rows of {n} bits, got n={state['n'].tolist()}")
     for age in ("young", "old"):
         keys, values = state[f"{age}_keys"], state[f"{age}_values"]
-        if values.ndim != 1 or keys.shape != (len(values), _words_of(n)):
+        if values.ndim != 1 or keys.shape != (len(values), words_of(n)):
             raise ValueError(
-                f"expected {age}_keys of shape (rows, {_words_of(n)}) and {age}_values of shape (rows,) in the state "
+                f"expected {age}_keys of shape (rows, {words_of(n)}) and {age}_values of shape (rows,) in the state "
                 f"of a cache, got shapes {keys.shape} and {values.shape}"
             )
         if np.isnan(values).any():
             raise ValueError(f"expected a value for each row in the state of a cache, got nan in {age}_values")
         if n % _WORD and (keys[:, -1] >> np.uint64(n % _WORD)).any():
             raise ValueError(f"expected rows of {n} bits in the state of a cache, got longer ones in {age}_keys")
-
-
-def _words_of(n: int) -> int:
-    """Give the number of words of a packed row of n bits."""
-    return -(-n // _WORD)
 
 
 def _most_rows(words: int, max_bytes: int) -> int:

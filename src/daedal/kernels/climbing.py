@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from daedal.kernels.compilation import EXACT
+from daedal.kernels.counting import WORD
 from daedal.kernels.jobs import CLIMB, FREE, Integers, Jobs, Memory, Words, gain_over, place_of
 
 START, PROBE, MERGE = 0, 1, 2
@@ -24,7 +25,6 @@ LEAST = 1e-9
 PROVEN = 4
 """So many single merges in a row whose gains added up, and two are tried together again."""
 
-_WORD = 64
 _ONE = np.uint64(1)
 
 
@@ -73,7 +73,7 @@ def _ask_probes(memory: Memory, jobs: Jobs, slot: int, row: Words) -> None:
     count = min(jobs.asked.shape[1], jobs.gains.shape[1] - done)
     row[:] = memory.keys[at]
     for k in range(count):
-        word, bit = (done + k) // _WORD, _ONE << np.uint64((done + k) % _WORD)
+        word, bit = (done + k) // WORD, _ONE << np.uint64((done + k) % WORD)
         row[word] ^= bit
         jobs.asked[slot, k] = place_of(memory, row, at)
         row[word] ^= bit
@@ -114,7 +114,7 @@ def _ask_merge(memory: Memory, jobs: Jobs, slot: int, pace: Integers, row: Words
     row[:] = memory.keys[jobs.at[slot]]
     for k in range(jobs.done[slot], jobs.done[slot] + chunk):
         i = jobs.order[slot, k]
-        row[i // _WORD] ^= _ONE << np.uint64(i % _WORD)
+        row[i // WORD] ^= _ONE << np.uint64(i % WORD)
     jobs.chunk[slot] = chunk
     jobs.asked[slot, 0], jobs.waiting[slot] = place_of(memory, row, jobs.at[slot]), 1
 

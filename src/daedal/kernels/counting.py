@@ -6,6 +6,8 @@ shape (n, words), where row r is bit r % 64 of word r // 64.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
@@ -27,10 +29,12 @@ _u32 = np.uint32
 _u8 = np.uint8
 
 
-@intrinsic
 def _count_bits(typing_context, word):  # type: ignore[no-untyped-def]
-    """Count the ones of a 64-bit word; LLVM makes vectors of it."""
     return types.int64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
+
+
+count_bits: Any = intrinsic(_count_bits)
+"""count_bits(word) counts the ones of a 64-bit word; LLVM makes vectors of it."""
 
 
 @njit(**OPTIONS)
@@ -59,7 +63,7 @@ def count_pairs(columns: _Words, counts: _Integers) -> None:
             for j in range(i + 1):
                 both = 0
                 for w in range(first, last):
-                    both += _count_bits(columns[i, w] & columns[j, w])  # type: ignore[call-arg]
+                    both += count_bits(columns[i, w] & columns[j, w])
                 counts[i, j] += both
 
 

@@ -15,7 +15,7 @@ Words = NDArray[np.uint64]
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
-_30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+_11, _27, _30, _31, _32 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
 @njit(**OPTIONS)
@@ -33,6 +33,12 @@ def draw_below(state: Words, most: int) -> int:
     """Give a whole number from 0 to most - 1, most < 2^32; the bias, most / 2^32, is none that shows."""
     below: int = np.int64(((draw_word(state) >> _32) * np.uint64(most)) >> _32)  # type: ignore[assignment]
     return below
+
+
+@njit(**OPTIONS)
+def draw_unit(state: Words) -> float:
+    """Give a number from 0 to below 1, uniform over the multiples of 2^-53."""
+    return np.float64(draw_word(state) >> _11) * 2.0**-53
 
 
 @njit(**OPTIONS)

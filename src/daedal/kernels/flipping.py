@@ -9,7 +9,8 @@ import numpy as np
 from numba import njit
 
 from daedal.kernels.compilation import EXACT
-from daedal.kernels.draws import draw_word
+from daedal.kernels.counting import WORD
+from daedal.kernels.draws import draw_unit
 from daedal.kernels.gains import FIELD_COUNT, FIELDS, Gains, appraise, learn_gain
 from daedal.kernels.jobs import Floats, Integers, Memory, Words, gain_over, place_of
 from daedal.types import Bits
@@ -19,10 +20,7 @@ FREE, START, PROBE, LOOK = 0, 1, 2, 3
 
 _LEAST = 1e-3  # of a root mean square field: what a flip has to be worth
 _TINY = 1e-300  # where nothing is worth anything, any flip
-_WORD = 64
 _ONE = np.uint64(1)
-_SHIFT = np.uint64(11)
-_FRACTION = 2.0**-53
 
 
 class Climbers(NamedTuple):
@@ -44,7 +42,7 @@ def choose_flip(worth: Floats, tested: Bits, least: float, draws: Words) -> int:
     chosen, largest = -1, -1.0
     for i in range(worth.size):
         if tested[i] == 0:
-            value = (worth[i] + _TINY) * ((draw_word(draws) >> _SHIFT) * _FRACTION)
+            value = (worth[i] + _TINY) * draw_unit(draws)
             if value > largest:
                 chosen, largest = i, value
     return chosen if largest >= least else -1
@@ -73,7 +71,7 @@ def go_on_flipping(memory: Memory, gains: Gains, climbers: Climbers, slot: int, 
             climbers.stage[slot] = FREE
             return False
         row[:] = memory.keys[climbers.at[slot]]
-        row[i // _WORD] ^= _ONE << np.uint64(i % _WORD)
+        row[i // WORD] ^= _ONE << np.uint64(i % WORD)
         climbers.flipped[slot] = i
         climbers.asked[slot] = place_of(memory, row, climbers.at[slot])
         climbers.failed[slot] += climbers.asked[slot] >= memory.counts[1]
@@ -86,7 +84,7 @@ def _stand(memory: Memory, gains: Gains, climbers: Climbers, slot: int) -> None:
     row = climbers.rows[slot]
     key = memory.keys[climbers.at[slot]]
     for i in range(row.size):
-        row[i] = (key[i // _WORD] >> np.uint64(i % _WORD)) & _ONE
+        row[i] = (key[i // WORD] >> np.uint64(i % WORD)) & _ONE
     climbers.tested[slot, :] = 0
     climbers.failed[slot] = 0
     gains.tried[row.size] += row.size // 2  # where only the number of flips counts: as if half had been made

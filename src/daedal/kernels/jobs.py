@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from daedal.kernels.compilation import EXACT
-from daedal.kernels.linkage import WORD, count_ones
+from daedal.kernels.counting import WORD, count_bits
 from daedal.kernels.rowtable import add_rows, hash_rows
 from daedal.types import Bits
 
@@ -90,7 +90,7 @@ def place_near(memory: Memory, row: Words) -> int:
     for known in range(memory.counts[1]):
         distance = 0
         for w in range(row.size):
-            distance += count_ones(memory.keys[known, w] ^ row[w])
+            distance += count_bits(memory.keys[known, w] ^ row[w])
         if distance < least:
             nearest, least = known, distance
     place: int = place_of(memory, row, nearest)

@@ -7,13 +7,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from daedal.kernels.compilation import OPTIONS
-from daedal.kernels.draws import draw_below, draw_word
+from daedal.kernels.counting import WORD, count_pairs
+from daedal.kernels.draws import draw_below, draw_unit
 
 _Words = NDArray[np.uint64]
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
 
-WORD = 64  # bits
 BLOCK = 2048
 """Most variables in one tree: its distances are a matrix. More variables are dealt out to several trees at random."""
 
@@ -22,17 +22,6 @@ SAME = 1e-6
 
 _JITTER = 1e-9  # decides between equal distances
 _ONE = np.uint64(1)
-_PAIRS, _FOURS, _EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-_SUM = np.uint64(0x0101010101010101)
-
-
-@njit(**OPTIONS)
-def count_ones(word: np.uint64) -> int:
-    """Count the ones of a word."""
-    word = word - ((word >> _ONE) & _PAIRS)
-    word = (word & _FOURS) + ((word >> np.uint64(2)) & _FOURS)
-    word = (word + (word >> np.uint64(4))) & _EIGHTS
-    return np.int64((word * _SUM) >> np.uint64(56))  # type: ignore[return-value]
 
 
 @njit(**OPTIONS)
@@ -53,17 +42,13 @@ def information_distances(columns: _Words, rows: int) -> _Floats:
     entropy = np.zeros(rows + 1)
     for c in range(1, rows + 1):
         entropy[c] = -c / rows * np.log(c / rows)
-    ones = np.zeros(n, np.int64)
-    for i in range(n):
-        for w in range(columns.shape[1]):
-            ones[i] += count_ones(columns[i, w])
+    pairs = np.zeros((n, n), np.int64)
+    count_pairs(columns, pairs)
     distances = np.zeros((n, n))
     for i in range(n):
-        a = ones[i]
+        a = pairs[i, i]
         for j in range(i):
-            b, both = ones[j], 0
-            for w in range(columns.shape[1]):
-                both += count_ones(columns[i, w] & columns[j, w])
+            b, both = pairs[j, j], pairs[i, j]
             joint = entropy[both] + entropy[a - both] + entropy[b - both] + entropy[rows - a - b + both]
             apart = entropy[a] + entropy[rows - a] + entropy[b] + entropy[rows - b]
             distances[i, j] = distances[j, i] = 0.0 if joint <= 1e-12 else 2.0 - apart / joint
@@ -114,7 +99,7 @@ def _add_tree(rows: _Words, variables: _Integers, state: _Words, masks: _Words, 
     distances = information_distances(columns_of(rows, variables), len(rows))
     for i in range(n):
         for j in range(i):
-            distances[i, j] += _JITTER * (np.float64(draw_word(state) >> np.uint64(11)) / 2.0**53)
+            distances[i, j] += _JITTER * draw_unit(state)
             distances[j, i] = distances[i, j]
     merges, heights = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
     average_linkage(distances, merges, heights)
@@ -131,7 +116,7 @@ def _add_tree(rows: _Words, variables: _Integers, state: _Words, masks: _Words, 
     for g in range(2 * n - 2):  # without the last, which is all of them
         if kept[g]:
             masks[count] = groups[g]
-            sizes[count] = group_sizes[g] + 0.5 * (np.float64(draw_word(state) >> np.uint64(11)) / 2.0**53)
+            sizes[count] = group_sizes[g] + 0.5 * draw_unit(state)
             count += 1
     return count
 

@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.counting import count_bits
 from daedal.kernels.lasso import column_total
 
 _Floats = NDArray[np.float64]
@@ -23,22 +24,12 @@ _Words = NDArray[np.uint64]
 _u = np.uint64
 
 
-@njit(**OPTIONS)
-def ones_of(word: int) -> int:
-    """Count the ones of a 64-bit word."""
-    v = _u(word)
-    v = v - ((v >> _u(1)) & _u(0x5555555555555555))
-    v = (v & _u(0x3333333333333333)) + ((v >> _u(2)) & _u(0x3333333333333333))
-    v = (v + (v >> _u(4))) & _u(0x0F0F0F0F0F0F0F0F)
-    return np.int64((v * _u(0x0101010101010101)) >> _u(56))  # type: ignore[return-value]
-
-
 @njit(inline="always", **OPTIONS)
 def _list_bits(word: int, first: int, entries: _Entries, place: int) -> int:
     """Write the places of the ones of a word, counted from `first`, to entries from `place` on; where they end."""
     left = _u(word)
     while left != _u(0):
-        entries[place] = first + ones_of(~left & (left - _u(1)))  # zeros below the lowest one
+        entries[place] = first + count_bits(~left & (left - _u(1)))  # zeros below the lowest one
         left &= left - _u(1)
         place += 1
     return place
@@ -63,8 +54,8 @@ def count_entries(
                 parity ^= flips[sets[c, a], word]
                 sign ^= bits[sets[c, a], word]
             part = 0 if word < train else 2
-            negative = ones_of(parity & sign)
-            bounds[c, part + 1] += ones_of(parity) - negative
+            negative = count_bits(parity & sign)
+            bounds[c, part + 1] += count_bits(parity) - negative
             bounds[c, part + 2] += negative
         bounds[c, 0] = end
         for part in range(4):
@@ -115,7 +106,7 @@ def screen(
             for a in range(order):
                 sign ^= bits[sets[c, a], word]
             while parity != _u(0):
-                bit = ones_of(~parity & (parity - _u(1)))
+                bit = count_bits(~parity & (parity - _u(1)))
                 value = residual[64 * word + bit]
                 total += -value if (sign >> _u(bit)) & _u(1) else value
                 count += 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.limits import Limits
 from daedal.optimizers.base import BaseOptimizer
-from daedal.optimizers.configuration import NARROW, Configuration, widened
+from daedal.optimizers.configuration import NARROW, BatchedConfiguration
 from daedal.optimizers.ils import ILS
 from daedal.optimizers.mix import Mix
 from daedal.optimizers.noisy import Noisy
@@ -17,7 +17,6 @@ from daedal.optimizers.records import Info
 from daedal.optimizers.scatter import Scatter
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
-from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, State, StateError
 
 FEW = 100
@@ -269,7 +268,7 @@ class Auto(BaseOptimizer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoConfiguration(Configuration):
+class AutoConfiguration(BatchedConfiguration):
     """What `auto` is built from; see `Auto`.
 
     Parameters
@@ -279,17 +278,6 @@ class AutoConfiguration(Configuration):
     """
 
     hint: ClassVar[str] = '; to set more, name an algorithm, as in algorithm="umda" (--algorithm umda)'
-
-    min_batch: int | None = None
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.min_batch is not None:
-            check_whole("min_batch", self.min_batch, least=1)
-
-    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> AutoConfiguration:
-        """Choose how wide batches are, where that is not given."""
-        return replace(self, min_batch=widened(self.min_batch, workers))
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None

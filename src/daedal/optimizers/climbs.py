@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.optimizers.row_memory import RowMemory, words_of
-from daedal.types import State, StateError
+from daedal.optimizers.row_memory import RowMemory
+from daedal.types import State, StateError, words_of
 
 MOST_PAIRED = 256
 """Variables up to which gains are remembered with tables of pairs."""

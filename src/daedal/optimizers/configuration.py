@@ -11,7 +11,17 @@ from typing import Any, ClassVar
 
 from daedal.limits import Limits
 from daedal.optimizers.base import Optimizer
-from daedal.settings.parameters import REQUIRED, Parameter, Setting, UnknownSettingError, coerce, current, parameters
+from daedal.settings.checks import check_whole
+from daedal.settings.parameters import (
+    REQUIRED,
+    Parameter,
+    Setting,
+    UnknownSettingError,
+    check_types,
+    coerce,
+    current,
+    parameters,
+)
 from daedal.types import Bits
 
 _BUILD = ("n", "seed", "limits", "initial")
@@ -109,6 +119,28 @@ class Configuration(ABC):
             elif name in values:
                 own[name] = values[name]
         return dataclasses.replace(self, **own)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchedConfiguration(Configuration):
+    """What an optimizer is built from whose batches can be widened.
+
+    Parameters
+    ----------
+    min_batch
+        Rows that a batch should have, about; None: the number of workers, from 17 on.
+    """
+
+    min_batch: int | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if self.min_batch is not None:
+            check_whole("min_batch", self.min_batch, least=1)
+
+    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> BatchedConfiguration:
+        """Choose how wide batches are, where that is not given."""
+        return dataclasses.replace(self, min_batch=widened(self.min_batch, workers))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,11 +13,10 @@ from daedal.limits import Limits, StopReason
 from daedal.optimizers.arms import ARMS, Arm, Shares
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.climbs import Climbs
-from daedal.optimizers.configuration import Configuration, widened
+from daedal.optimizers.configuration import BatchedConfiguration
 from daedal.optimizers.records import Info
 from daedal.optimizers.row_memory import RowMemory, pack, unpack
 from daedal.settings.checks import check_whole
-from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, State, StateError
 
 _ROUNDS = 20  # searches in a row that lead to known rows alone, before a row is asked for because it is new
@@ -149,9 +148,9 @@ class ILS(BaseOptimizer):
         self._climbs.restore(state.part("climbs"), count)
         self._shares.restore(state.part("shares"))
         arms = len(self.arms)
-        self._arm_of = _whole(own, "arm_of", arms, least=_NONE)
-        self._owners = _whole(own, "owners", arms, least=_NONE)
-        self._starts = _whole(own, "starts", count)
+        self._arm_of = own.wholes("arm_of", shape=(-1,), least=_NONE, most=arms - 1).tolist()
+        self._owners = own.wholes("owners", shape=(-1,), least=_NONE, most=arms - 1).tolist()
+        self._starts = own.wholes("starts", shape=(-1,), least=0, most=count - 1).tolist()
         self._incumbent = own.whole("incumbent") - 1
         self._top, self._searches, self._since = own.number("top"), own.whole("searches"), own.whole("since")
         if len(self._arm_of) != self.min_batch or not (count == 0) <= (self._incumbent < max(1, count)):
@@ -228,15 +227,8 @@ class ILS(BaseOptimizer):
         return self._memory.add_unseen(lambda: pack(self.rng.integers(0, 2, (1, self.n), dtype=np.uint8)))
 
 
-def _whole(state: State, name: str, end: int, least: int = 0) -> list[int]:
-    array = state.array(name)
-    if array.dtype != np.int64 or array.ndim != 1 or (array < least).any() or (array >= end).any():
-        raise StateError(f"expected {name} from {least} to {end - 1}, got dtype={array.dtype}, shape={array.shape}")
-    return [int(value) for value in array]
-
-
 @dataclass(frozen=True, kw_only=True)
-class ILSConfiguration(Configuration):
+class ILSConfiguration(BatchedConfiguration):
     """What iterated local search is built from.
 
     Parameters
@@ -249,17 +241,6 @@ class ILSConfiguration(Configuration):
     >>> ILSConfiguration(min_batch=4).build(n=20, seed=1).ask().shape
     (4, 20)
     """
-
-    min_batch: int | None = None
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.min_batch is not None:
-            check_whole("min_batch", self.min_batch, least=1)
-
-    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> ILSConfiguration:
-        """Choose how many searches go side by side, where that is not given."""
-        return replace(self, min_batch=widened(self.min_batch, workers))
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,13 +10,12 @@ import numpy as np
 from daedal.limits import Limits, StopReason
 from daedal.models.walsh import Walsh
 from daedal.optimizers.base import BaseOptimizer
-from daedal.optimizers.configuration import NARROW, Configuration, widened
+from daedal.optimizers.configuration import NARROW, BatchedConfiguration
 from daedal.optimizers.population import Population
 from daedal.optimizers.records import Info
 from daedal.optimizers.surrogate import FIRST, Surrogate
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
-from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness, State
 
 MEMBERS = 14
@@ -93,15 +92,13 @@ class Mix(BaseOptimizer):
             word=int(stream(self.seed, Stream.START).bit_generator.random_raw()),
         )
         self.surrogate = Surrogate(self.n, _model_for(self.n)) if model else None
-        self._began = False
         self._since = 0  # rows of this generation
         self._top = -np.inf  # the best value so far
 
     def propose(self) -> Bits:
         """Give the rows that climbs, mixings and the model wait for, shape (rows, n)."""
-        if not self._began:
+        if self.population.memory.count == 0:
             self.population.begin(self.initial)
-            self._began = True
         return self.population.memory.waiting_rows()
 
     def learn(self, rows: Bits, fitness: Fitness) -> Info | None:
@@ -148,7 +145,7 @@ class Mix(BaseOptimizer):
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
-        parts = {"own": super().state().extend(arrays={}, fields={"began": self._began, "since": self._since})}
+        parts = {"own": super().state().extend(arrays={}, fields={"since": self._since})}
         parts["population"] = self.population.state()
         if self.surrogate is not None:
             parts["surrogate"] = self.surrogate.state()
@@ -158,7 +155,7 @@ class Mix(BaseOptimizer):
         """Go on where another one, built alike, stood."""
         own = state.part("own")
         super().restore(own)
-        self._began, self._since = own.truth("began"), own.whole("since")
+        self._since = own.whole("since")
         self.population.restore(state.part("population"))
         memory = self.population.memory
         self._top = float(memory.table.values[: memory.known].max(initial=-np.inf))
@@ -174,7 +171,7 @@ def _model_for(n: int) -> Walsh:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MixConfiguration(Configuration):
+class MixConfiguration(BatchedConfiguration):
     """What `mix` is built from; see `Mix`.
 
     Parameters
@@ -189,17 +186,10 @@ class MixConfiguration(Configuration):
 
     members: int = MEMBERS
     model: bool = True
-    min_batch: int | None = None
 
     def __post_init__(self) -> None:
-        check_types(self)
+        super().__post_init__()
         check_whole("members", self.members, least=2)
-        if self.min_batch is not None:
-            check_whole("min_batch", self.min_batch, least=1)
-
-    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> MixConfiguration:
-        """Choose how wide batches are, where that is not given."""
-        return replace(self, min_batch=widened(self.min_batch, workers))
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from daedal import kernels
-from daedal.optimizers.row_memory import RowMemory, pack, words_of
-from daedal.types import Bits, Json, State, StateError
+from daedal.optimizers.row_memory import RowMemory, pack
+from daedal.types import Bits, Json, State, StateError, words_of
 
 GROWTH = 1.4
 """By how much a population grows that no longer gets better."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.types import Bits, Fitness, State, StateError
+from daedal.types import Bits, Fitness, State, StateError, words_of
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
@@ -16,11 +16,6 @@ Integers = NDArray[np.int64]
 _WORD = 64  # bits
 _LEAST = 1024  # rows
 _MOST_LISTED = 24  # variables, where all rows can be gone through
-
-
-def words_of(n: int) -> int:
-    """Give the number of words of a packed row of n bits."""
-    return -(-n // _WORD)
 
 
 def pack(rows: Bits) -> Words:

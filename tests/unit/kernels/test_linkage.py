@@ -9,7 +9,7 @@ import pytest
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
-from daedal.kernels.linkage import average_linkage, columns_of, count_ones, information_distances, linkage_groups
+from daedal.kernels.linkage import average_linkage, columns_of, information_distances, linkage_groups
 from daedal.optimizers.row_memory import pack, unpack
 from daedal.types import Bits
 
@@ -24,11 +24,6 @@ def groups_of(rows: Bits, seed: int = 1) -> list[frozenset[int]]:
     masks = np.empty((2 * n, -(-n // 64)), np.uint64)
     count = linkage_groups(pack(rows), n, np.array([seed], np.uint64), masks)
     return [frozenset(np.flatnonzero(row).tolist()) for row in unpack(masks[:count], n)]
-
-
-def test_ones_are_counted() -> None:
-    words = np.random.default_rng(1).integers(0, 2**64, 200, dtype=np.uint64, endpoint=False)
-    assert [count_ones(word) for word in words] == [int(word).bit_count() for word in words]
 
 
 @pytest.mark.parametrize(("rows", "n"), [(1, 3), (7, 10), (64, 70), (130, 65)])
