@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -65,7 +66,6 @@ class Mix(BaseOptimizer):
     """
 
     reproducible: ClassVar[bool] = True  # what is asked for is in the memory
-    _prepared: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -131,17 +131,11 @@ class Mix(BaseOptimizer):
         return info
 
     def prepare(self) -> None:
-        """Compile or load the kernels, by a small run of its own."""
+        """Compile or load the kernels: the model's only where the calls suffice for a fit."""
         most = self.limits.max_evaluations
         if self.surrogate is not None and (most is None or most > FIRST * self.n):
             self.surrogate.model.prepare()
-        if self._prepared:
-            return
-        Mix._prepared = True
-        small = Mix(n=4, seed=0, limits=Limits(), model=False)
-        while small.stop is None:
-            small.tell(small.ask().sum(axis=1) % 3)
-        small.population.memory.add_rows(np.zeros((1, 4), np.uint8))  # as the model does
+        _load_kernels()
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
@@ -161,6 +155,15 @@ class Mix(BaseOptimizer):
         self._top = float(memory.table.values[: memory.known].max(initial=-np.inf))
         if self.surrogate is not None:
             self.surrogate.restore(state.part("surrogate"))
+
+
+@cache
+def _load_kernels() -> None:
+    """Use all kernels of the search in a small run, once."""
+    small = Mix(n=4, seed=0, limits=Limits(), model=False)
+    while small.stop is None:
+        small.tell(small.ask().sum(axis=1) % 3)
+    small.population.memory.add_rows(np.zeros((1, 4), np.uint8))  # as the model does
 
 
 def _model_for(n: int) -> Walsh:
