@@ -49,6 +49,7 @@ def maximize(
     version: str = "",
     checkpoint: str | os.PathLike[str] | None = None,
     every: str | int = EVERY,
+    overwrite: bool = False,
     progress: bool = False,
     callback: Callback | None = None,
     **settings: Setting,
@@ -98,6 +99,8 @@ def maximize(
         What the objective is called in the cache; a function needs a name. Another version is another objective.
     checkpoint, every
         A file to go on from with `resume`, and when to write it: "60s", or after so many generations.
+    overwrite
+        Whether the checkpoint may replace that of another run. A file of any other kind is never replaced.
     progress
         Whether to show the run as it goes, on standard error.
     callback
@@ -117,6 +120,7 @@ def maximize(
     >>> result.fitness
     20.0
     """
+    checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=overwrite)
     config = RunConfig(
         objective=objective,
         n=n,
@@ -138,13 +142,12 @@ def maximize(
             on_error=on_error,
             timeout=timeout,
             deduplicate=deduplicate,
-            cache=None if cache is None else os.fspath(cache),
+            cache=None if cache is None else os.path.abspath(cache),
             name=name,
             version=version,
         ),
         initial=initial,
     )
-    checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every)
     return config.run(checkpointer=checkpointer, display=_display(progress), callback=callback)
 
 
@@ -217,9 +220,9 @@ def resume(
     (True, 60.0)
     """
     state = load_checkpoint(checkpoint)
+    checkpointer = Checkpointer(checkpoint, every, overwrite=True)
     config = restored_config(state, os.fspath(checkpoint), objective, algorithm)
     config = config.evaluated_by(workers=workers, executor=executor)
-    checkpointer = Checkpointer(checkpoint, every)
     return config.run(state=state, checkpointer=checkpointer, display=_display(progress), callback=callback)
 
 

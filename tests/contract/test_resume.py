@@ -127,7 +127,7 @@ def test_every_way_to_run(way: str, optimise: Any, name: str, path: Path) -> Non
     run = {"algorithm": name, **SMALL, **how}
     expected = optimise(objective, **run)
     for generation in {0, expected.generations // 2, expected.generations - 1} & set(range(expected.generations)):
-        half = optimise(objective, checkpoint=path, callback=at(generation), **run)
+        half = optimise(objective, checkpoint=path, overwrite=True, callback=at(generation), **run)
         assert half.generations == generation
         again = None if isinstance(objective, str) else objective
         assert told(daedal.resume(path, again)) == told(expected)
@@ -162,7 +162,9 @@ def test_with_other_workers(path: Path) -> None:
 
 
 def half_of(path: Path, objective: Any = TRAP, **how: Any) -> daedal.Result:
-    return daedal.maximize(objective, checkpoint=path, callback=at(2), **{"algorithm": "umda", **SMALL, **how})
+    return daedal.maximize(
+        objective, checkpoint=path, overwrite=True, callback=at(2), **{"algorithm": "umda", **SMALL, **how}
+    )
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_evaluations": 60}, {"target": 3}, {"patience": 1}], ids=str)

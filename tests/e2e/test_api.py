@@ -454,7 +454,14 @@ def test_kernels_are_loaded_before_the_clock_starts() -> None:
     ("algorithm", "how"),
     [
         *((name, {}) for name in ("umda", "dae", "boa")),
-        *(("umda", how) for how in ({"workers": 2}, {"checkpoint": "run.ckpt", "every": 1}, {"cache": "scores.db"})),
+        *(
+            ("umda", how)
+            for how in (
+                {"workers": 2},
+                {"checkpoint": "run.ckpt", "every": 1, "overwrite": True},
+                {"cache": "scores.db"},
+            )
+        ),
     ],
 )
 def test_memory_does_not_wait_for_the_garbage_collector(

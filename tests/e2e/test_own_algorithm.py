@@ -107,7 +107,7 @@ def test_killed_and_resumed_it_is_the_same_run(own: str, cli: Cli, here: Cli, tm
     resumed = here("resume", path, f"{score}:f", "--algorithm", own, "--json", "--history")
     assert report(resumed) == expected
     pressed = score.rename(tmp_path / "pressed.py")
-    done = here("solve", f"{pressed}:f", *solve[2:], "--checkpoint", path)
+    done = here("solve", f"{pressed}:f", *solve[2:], "--checkpoint", path, "--force")
     assert done.returncode == 130
     assert f"daedal resume {path} {pressed}:f --algorithm {own}" in " ".join(done.stderr.split())
 

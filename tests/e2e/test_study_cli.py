@@ -175,7 +175,7 @@ def test_an_older_store_is_shown_unchanged_and_goes_on(here: Any, tmp_path: Path
 # Tables
 
 
-def test_the_formats_of_a_table(made: Made, here: Any, tmp_path: Path) -> None:
+def test_the_formats_of_a_table(made: Made, here: Any, refused: Any, tmp_path: Path) -> None:
     table = ("study", "table", "--store", made.store)
     written = {}
     for form, ending in {"rich": "txt", "markdown": "md", "latex": "TEX", "csv": "csv", "json": "json"}.items():
@@ -185,8 +185,11 @@ def test_the_formats_of_a_table(made: Made, here: Any, tmp_path: Path) -> None:
         written[form] = done.stdout
         for words in (("-o", tmp_path / f"a.{ending}"), ("-o", tmp_path / "b", "--format", form)):  # by a file's name
             assert here(*table, *words).stdout == ""
+            assert here(*table, *words).returncode == 0  # in place of one of its kind
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / "b").read_bytes()
         assert form == "rich" or (tmp_path / "b").read_bytes() == done.stdout.encode()  # which is wider in a file
+        refused(here(*table, "-o", __file__, "--format", form), "found something else")
+        (tmp_path / "b").unlink()
     for form, name in (("rich", "PBIL [fast]"), ("markdown", r"PBIL \[fast\]"), ("latex", "PBIL {[}fast{]}")):
         assert written[form].count(name) == 3
     with Store(made.store, create=False) as store:
@@ -335,8 +338,8 @@ GOOD = 'popsizes = [10]\nproblems = ["onemax:n=8"]\nalgorithms = ["umda"]\n'
 BAD_WORDS = [
     ("run GARBLED --store NEW", "garbled.toml, but it cannot be read"),
     ("run WRONG --store NEW", "wrong.toml: unknown algorithm 'udma', did you mean 'umda'?"),
-    ("run GONE --store NEW", "expected a study in "),
-    ("run FOLDER --store NEW", "expected a study in "),
+    ("run GONE --store NEW", "expected a study as TOML at "),
+    ("run FOLDER --store NEW", "expected a study as TOML at "),
     ("run GOOD --store NEW --workers 0", "expected --workers of at least 1, got --workers 0"),
     ("run GOOD --store NEW --confirm -1", "expected --confirm of 0 to 100,000, got --confirm -1"),
     ("run GOOD --store NEW --confirm 100001", "expected --confirm of 0 to 100,000"),
@@ -345,21 +348,21 @@ BAD_WORDS = [
     *((f"{command} --store NEW", "got no such file") for command in ("status", "table", "export", "plot")),
     ("table --store MADE --format xml", "xml"),
     ("table --store MADE --sizes --format latex", "expected --sizes with --format rich, markdown, csv or json"),
-    ("table --store MADE -o FOLDER", "FOLDER, but it cannot be written: Is a directory"),
-    ("table --store MADE -o /dev/full", "No space left on device"),
+    ("table --store MADE -o FOLDER", "got the folder FOLDER"),
+    ("table --store MADE -o /dev/full", "not a plain file"),
     ("table --store MADE -o FOLDER/x.parquet", "expected a file that ends in .md"),
-    ("export --store MADE -o FOLDER/gone/runs.csv", "runs.csv, but it cannot be written: No such file"),
+    ("export --store MADE -o FOLDER/gone/runs.csv", "there is no folder FOLDER/gone"),
     ("export --store MADE -o FOLDER/x.md", "expected a file that ends in .csv"),
     ("plot --store MADE --problem tarp", "unknown problem of the study 'tarp'"),
     ("plot --store MADE -o GOOD", "good.toml, but it cannot be made: File exists"),
     ("tables --store MADE", "tables"),
-    *((f"{what} --store MADE -o MADE", "another file to write to than the store") for what in ("table", "export")),
+    *((f"{what} --store MADE -o MADE", "files of their own for --store and --output") for what in ("table", "export")),
     *(
-        (f"table --store MADE -o MADE{end}", "another file to write to")
+        (f"table --store MADE -o MADE{end}", "files of their own for --store and --output")
         for end in ("-wal", "-shm", "-journal", ".lock")
     ),
-    ("export --store MADE -o LINK", "another file to write to than the store"),
-    ("export --store LINK -o MADE", "another file to write to than the store"),
+    ("export --store MADE -o LINK", "files of their own for --store and --output"),
+    ("export --store LINK -o MADE", "files of their own for --store and --output"),
 ]
 
 
@@ -388,20 +391,21 @@ def test_what_was_written_before_stays_until_all_is_there(
     copy: Path, here: Any, refused: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output, link = tmp_path / "private.csv", tmp_path / "link.csv"
-    output.write_text("of last year")
+    output.write_text(last_year := "problem,algorithm,preset,of last year")
     output.chmod(0o600)
     link.hardlink_to(output)
     export = ("study", "export", "--store", copy, "-o", output)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    refused(here(*export, "--format", "parquet"), 'pip install "daedal[parquet]"')
+    other = tmp_path / "new.parquet"
+    refused(here(*export[:-1], other), 'pip install "daedal[parquet]"')
     data = copy.read_bytes()
     copy.write_bytes(data[:-8000] + b"\xff" * 8000)  # the last pages, which an export comes to in the end
     refused(here(*export), "damaged")
-    assert output.read_text() == "of last year"
+    assert output.read_text() == last_year
     copy.write_bytes(data)
     assert here(*export).returncode == 0
     assert output.stat().st_mode & 0o777 == 0o600  # a file stays what it was but for its content
-    assert link.read_bytes() == output.read_bytes() != b"of last year"
+    assert link.read_text() == last_year != output.read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "private.csv", "results.db"]
 
 

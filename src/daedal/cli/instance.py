@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from daedal.cli import options
+from daedal.cli.output import say, shown
 from daedal.problems import NK, write_nk
+from daedal.problems.nk_file import NK_FILE
+from daedal.storage.kinds import check_place
 
 app = typer.Typer(help="Write a problem instance to a file.")
 
@@ -22,11 +25,12 @@ def _group() -> None:
 def nk(
     n: Annotated[int, typer.Option("--n", help="Number of variables.")],
     k: Annotated[int, typer.Option("--k", help="Other variables that each table looks at.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", callback=options.absolute, help="The file to write.")],
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same instance.")] = 0,
 ) -> None:
     """Write a random NK landscape, with its exact optimum where that can be computed."""
+    check_place(output, NK_FILE)  # before an optimum that may take a while
     landscape = NK.random(n, k, seed)
     write_nk(landscape, output)
     known = "unknown: too large to compute" if landscape.optimum is None else f"{landscape.optimum:.10g}"
-    Console(stderr=True, highlight=False).print(f"{output}: nk n={n} k={k} seed={seed}, optimum {known}", markup=False)
+    say(f"{shown(output)}: nk n={n} k={k} seed={seed}, optimum {known}")

@@ -56,6 +56,11 @@ Every: TypeAlias = Annotated[
 ]
 
 
+def absolute(path: Path | None) -> Path | None:
+    """Make a path absolute while the folder is the one that the user sees: a file that is loaded may change it."""
+    return path if path is None or str(path) == "-" else path.absolute()
+
+
 def _pairs(words: list[str]) -> dict[str, str]:
     """Read the words of `--set`."""
     found: dict[str, str] = {}
@@ -84,12 +89,11 @@ def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDA
     """Read rows of 0/1, one a line, all with a value behind them, or none; lines that begin with # are comments."""
     import numpy as np  # here, because help has no use for it
 
+    from daedal.storage.inputs import read_text_input
     from daedal.types import from_text
 
-    try:
-        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
-    except UnicodeDecodeError as error:
-        raise ValueError(f"expected text with lines of 0/1 in {path}, but it is no text: {error}") from error
+    text = read_text_input(path, "lines of 0/1")
+    lines = [line.split() for line in text.splitlines()]
     words = [line for line in lines if line and not line[0].startswith("#")]
     widths = {(len(line), len(line[0])) for line in words}
     if len(widths) != 1 or next(iter(widths))[0] > 2:

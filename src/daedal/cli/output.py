@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
+
+from daedal.storage.atomic import replace_file
+from daedal.storage.kinds import Kind, check_apart
 
 _LONGEST_NAME = 60  # of a file: a letter may take four of its 255 bytes
 
@@ -25,37 +27,36 @@ def say(text: str) -> None:
     Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
+def shown(path: Path) -> str:
+    """Write a path as short as it can be from the current folder on."""
+    with suppress(OSError):  # that folder may be gone
+        if path.is_relative_to(Path.cwd()):
+            return str(path.relative_to(Path.cwd()))
+    return str(path)
+
+
+def is_standard(output: Path | None) -> bool:
+    """Whether an output is standard output."""
+    return output is None or str(output) in ("-", "/dev/stdout")
+
+
 def check_output(output: Path | None, store: Path) -> None:
     """Refuse to write over the store that is read, or what SQLite keeps beside it."""
-    beside = [store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm", "-journal", ".lock")]
-    if output is None:
-        return
-    if output.resolve() in [one.resolve() for one in beside] or any(
-        output.exists() and one.exists() and output.samefile(one) for one in beside
-    ):
-        raise ValueError(f"expected another file to write to than the store and what belongs to it, got {output}")
+    if not is_standard(output):
+        check_apart({"--store": store, "--output": output})
 
 
-def write_pieces(pieces: Iterable[bytes], output: Path | None) -> None:
-    """Write bytes to a file, or to standard output."""
-    if output is None or str(output) in ("-", "/dev/stdout"):
-        if sys.stdout is None:
-            raise ValueError("expected a standard output to write to, but it is closed; name a file with -o")
-        sys.stdout.flush()
-        for piece in pieces:
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+def write_pieces(pieces: Iterable[bytes], output: Path | None, kind: Kind) -> None:
+    """Write bytes to a file, in place of one of its kind, or to standard output."""
+    if output is not None and not is_standard(output):
+        replace_file(output, lambda file: file.writelines(pieces), kind=kind)
         return
-    with tempfile.TemporaryFile() as whole:  # what was in the file stays there until all of it is made
-        whole.writelines(pieces)
-        whole.seek(0)
-        try:
-            with output.open("wb") as file:
-                shutil.copyfileobj(whole, file)
-        except OSError as error:
-            raise ValueError(
-                f"expected a file to write to at {output}, but it cannot be written: {error.strerror}"
-            ) from error
+    if sys.stdout is None:
+        raise ValueError("expected a standard output to write to, but it is closed; name a file with -o")
+    sys.stdout.flush()
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
 
 
 def new_folder(folder: Path) -> None:
@@ -64,7 +65,7 @@ def new_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(
-            f"expected a folder to write to at {folder}, but it cannot be made: {error.strerror}"
+            f"expected a folder to write to at {shown(folder)}, but it cannot be made: {error.strerror}"
         ) from error
 
 

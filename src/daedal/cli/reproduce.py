@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from daedal.cli import INTERRUPTED, options
-from daedal.cli.study import Confirm, FullGrid, RetryFailed, TableForm, Workers
+from daedal.cli.study import Confirm, Figures, FullGrid, RetryFailed, StorePath, TableForm, Workers
 from daedal.cli.study_output import Form, Holm, StarTest, TestName, plot_problems, prepare_figures, test_named
 from daedal.cli.study_run import checked_order, run_and_show, run_with_display
 from daedal.study.paper import FIGURES, table1
@@ -21,7 +21,6 @@ Algorithms: TypeAlias = Annotated[
     list[str] | None, typer.Option("--algorithm", "-a", help="DAE-EDA, RBM-EDA, BOA or PBIL; repeat it.")
 ]
 Runs: TypeAlias = Annotated[int | None, typer.Option(min=1, help="Runs of each cell; 20, or 10 with --quick.")]
-StorePath: TypeAlias = Annotated[Path, typer.Option("--store", help="The file with the results (SQLite).")]
 NkDir: TypeAlias = Annotated[Path | None, typer.Option(help="Folder with the paper's NK files, such as nk_30_4.1.")]
 MaxPopsize: TypeAlias = Annotated[
     int | None, typer.Option(help="The largest population size to try; the paper's where not given.")
@@ -67,7 +66,7 @@ def figures(
     algorithm: Algorithms = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each cell.")] = 20,
     store: StorePath = Path("repro-figures.db"),
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("figures"),
+    output: Figures = Path("figures"),
     workers: Workers = None,
     max_popsize: MaxPopsize = 16_000,
     retry_failed: RetryFailed = False,
@@ -76,7 +75,7 @@ def figures(
     """Draw the paper's two figures: best fitness against evaluations and against CPU time."""
     study = table1(problems=FIGURES, algorithms=algorithm or (), runs=runs, max_popsize=max_popsize)
     order = checked_order(workers=workers, full_grid=True, confirm=None, retry_failed=retry_failed)
-    prepare_figures(output)  # now, and not after hours of work
+    prepare_figures(study, output)  # now, and not after hours of work
     with Store(store) as opened:
         finished = run_with_display(study, opened, order, dask=dask)
         found = opened.runs()

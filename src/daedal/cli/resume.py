@@ -17,7 +17,9 @@ from daedal.run.resume import restored_config
 
 
 def resume(
-    checkpoint: Annotated[Path, typer.Argument(help="The file that `daedal solve --checkpoint` wrote.")],
+    checkpoint: Annotated[
+        Path, typer.Argument(callback=options.absolute, help="The file that `daedal solve --checkpoint` wrote.")
+    ],
     problem: Annotated[
         str | None,
         typer.Argument(help="The objective again, where it is a function or a program: a checkpoint holds no code."),
@@ -35,6 +37,7 @@ def resume(
 ) -> None:
     """Go on with a run from its checkpoint, as if it had never been broken off."""
     state = load_checkpoint(checkpoint)
+    checkpointer = Checkpointer(checkpoint, every, overwrite=True)
     size = state.part("config").whole("n")
     with redirect_stdout(sys.stderr):
         objective = None if problem is None else read_objective(problem, size, persistent=persistent)
@@ -45,6 +48,6 @@ def resume(
             objective if dask is None or objective is None else by_value(objective),
             algorithm,
         ).evaluated_by(workers=workers, executor=executor)
-        result = config.run(state=state, checkpointer=Checkpointer(checkpoint, every), display=live_table)
+        result = config.run(state=state, checkpointer=checkpointer, display=live_table)
     name = problem if problem is not None else state.part("config").text("objective")
     report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)

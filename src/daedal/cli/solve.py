@@ -18,11 +18,11 @@ import daedal
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.live_table import LiveTable
 from daedal.cli.options import read_rows, settings_of
-from daedal.cli.output import finite, say
+from daedal.cli.output import finite, say, shown
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits, StopReason
-from daedal.objectives.spec import by_value, read_objective, spec_parts
+from daedal.objectives.spec import by_value, file_of, read_objective, spec_parts
 from daedal.optimizers.records import Generation
 from daedal.optimizers.registry import find_algorithm
 from daedal.result import Result
@@ -30,6 +30,7 @@ from daedal.rng import check_seed
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.config import RunConfig
 from daedal.settings.plugins import is_file_spec
+from daedal.storage.kinds import check_apart
 from daedal.types import to_text
 
 
@@ -48,7 +49,11 @@ def solve(
     by_row: options.ByRow = False,
     shuffle: options.Shuffle = True,
     initial: Annotated[
-        Path | None, typer.Option(help="Rows to begin with: lines of 0/1, each followed by its value, or none of them.")
+        Path | None,
+        typer.Option(
+            callback=options.absolute,
+            help="Rows to begin with: lines of 0/1, each followed by its value, or none of them; - is standard input.",
+        ),
     ] = None,
     workers: options.Workers = None,
     dask: options.Dask = None,
@@ -58,16 +63,26 @@ def solve(
     ] = "raise",
     timeout: Annotated[float | None, typer.Option(help="Seconds that one evaluation may take.")] = None,
     deduplicate: Annotated[bool, typer.Option(help="Evaluate a row that comes again only once.")] = True,
-    cache: Annotated[Path | None, typer.Option(help="A file (SQLite) that keeps values for other runs.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(callback=options.absolute, help="A file (SQLite) that keeps values for other runs.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="What the objective is called in the cache.")] = None,
     version: Annotated[str, typer.Option(help="Its version: another version has values of its own.")] = "",
-    checkpoint: Annotated[Path | None, typer.Option(help="A file that `daedal resume` goes on from.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(callback=options.absolute, help="A file that `daedal resume` goes on from.")
+    ] = None,
     every: options.Every = "60s",
+    force: Annotated[bool, typer.Option("--force", help="Let the checkpoint replace that of another run.")] = False,
     settings: options.Settings = None,
     as_json: options.AsJson = False,
     history: options.History = False,
 ) -> None:
     """Look for the best bits of a problem."""
+    check_apart(
+        {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial}
+        | {"the problem": file_of(problem), "--algorithm": file_of(algorithm)}
+    )
+    checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=force)
     with redirect_stdout(sys.stderr):  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
         objective = read_objective(problem, n, persistent=persistent)
@@ -99,7 +114,6 @@ def solve(
             ),
             initial=None if initial is None else read_rows(initial),
         )
-        checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every)
         result = config.run(checkpointer=checkpointer, display=live_table)
     report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
 
@@ -137,7 +151,7 @@ def report_result(
             again = [] if spec_parts(problem)[0] == "problem" else [problem]
             if algorithm is not None and is_file_spec(algorithm):
                 again += ["--algorithm", algorithm]
-            say(f"{'next':<8}daedal resume {shlex.join([str(checkpoint), *again])}")
+            say(f"{'next':<8}daedal resume {shlex.join([shown(checkpoint), *again])}")
         sys.exit(INTERRUPTED)
 
 

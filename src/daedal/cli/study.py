@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias, TypeVar
 import typer
 
 from daedal.cli import options
-from daedal.cli.output import check_output, say, write_pieces
+from daedal.cli.output import check_output, say, shown, write_pieces
 from daedal.cli.study_output import (
     Form,
     Holm,
@@ -31,6 +31,7 @@ from daedal.study.analysis import analyse
 from daedal.study.budgets import analyse_budgets
 from daedal.study.example import EXAMPLE
 from daedal.study.export import export as exported
+from daedal.study.files import TABLES
 from daedal.study.run import COLUMNS
 from daedal.study.spec import Study
 from daedal.study.status import study_status
@@ -39,7 +40,9 @@ from daedal.study.wording import counted
 
 app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
 
-StorePath: TypeAlias = Annotated[Path, typer.Option("--store", help="The file with the results (SQLite).")]
+StorePath: TypeAlias = Annotated[
+    Path, typer.Option("--store", callback=options.absolute, help="The file with the results (SQLite).")
+]
 Workers: TypeAlias = Annotated[
     int | None, typer.Option(help="Processes, as many as there are cores where not given; results do not depend on it.")
 ]
@@ -71,9 +74,15 @@ Number: TypeAlias = Annotated[
     int | None,
     typer.Option("--study", metavar="N", help="Which study of the store; the one last run where not given."),
 ]
+Figures: TypeAlias = Annotated[
+    Path, typer.Option("--output", "-o", callback=options.absolute, help="The folder to write the figures to.")
+]
 _Kind = TypeVar("_Kind", bound=StrEnum)
 _ENDINGS = (".md", ".tex", ".csv", ".json", ".parquet")
-Output: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", help="A file, not standard output.")]
+Output: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", callback=options.absolute, help="A file, not standard output."),
+]
 
 
 @app.command()
@@ -164,19 +173,17 @@ def chosen_study(store: Store, number: int | None) -> tuple[Study, int, bool]:
     found = store.study(number)
     known = store.studies()
     if len(known) > 1:
-        shown = known[-1] if number is None else number
-        others = ", ".join(str(one) for one in sorted(known) if one != shown)
-        last = ", which was last run" if shown == known[-1] else ""
-        say(f"{store.path}: study {shown}{last}; --study shows another one: {others}")
+        which = known[-1] if number is None else number
+        others = ", ".join(str(one) for one in sorted(known) if one != which)
+        last = ", which was last run" if which == known[-1] else ""
+        say(f"{shown(store.path)}: study {which}{last}; --study shows another one: {others}")
     return found
 
 
 @app.command()
 def plot(
     store: StorePath,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write the figures to.")] = Path(
-        "figures"
-    ),
+    output: Figures = Path("figures"),
     problem: Annotated[list[str] | None, typer.Option("--problem", help="A problem of the study; repeat it.")] = None,
     number: Number = None,
 ) -> None:
@@ -203,7 +210,7 @@ def merge(
     with Store(store) as opened:
         for other in others:
             say(f"{counted(opened.take_over(other), 'run')} taken from {other}")
-        say(f"{store} has {counted(len(opened), 'run')}")
+        say(f"{shown(store)} has {counted(len(opened), 'run')}")
 
 
 @app.command()
@@ -219,4 +226,4 @@ def export(
     check_output(output, store)
     form = form or _by_suffix(output, {f".{one.value}": one for one in Export}) or Export.CSV
     with Store(store, create=False) as opened:
-        write_pieces(exported(opened.rows(), form.value, COLUMNS), output)
+        write_pieces(exported(opened.rows(), form.value, COLUMNS), output, TABLES[form.value])

@@ -12,17 +12,19 @@ import typer
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from daedal.cli.output import file_name, new_folder, say, write_pieces
+from daedal.cli.output import file_name, is_standard, new_folder, say, shown, write_pieces
 from daedal.cli.study_tables import budget_table, rich_table, sizes_table
 from daedal.settings.parameters import unknown
+from daedal.storage.kinds import check_place
 from daedal.study.analysis import Row, Runs
 from daedal.study.anytime import draw_anytime
 from daedal.study.budgets import BudgetRow, analyse_budgets
 from daedal.study.export import export as exported
-from daedal.study.figures import draw, find_matplotlib, save
+from daedal.study.figures import draw, figure_files, find_matplotlib, save
+from daedal.study.files import FIGURES, TABLES
 from daedal.study.published import published
 from daedal.study.rank_tests import Test
-from daedal.study.spec import Study
+from daedal.study.spec import Study, StudyProblem
 from daedal.study.status import Status
 from daedal.study.tables import (
     BUDGET_COLUMNS,
@@ -99,11 +101,11 @@ def show_sizes(study: Study, runs: Runs, form: Form, output: Path | None) -> Non
     if form is Form.LATEX:
         raise ValueError("expected --sizes with --format rich, markdown, csv or json, got --format latex")
     if form is Form.RICH:
-        _write(sizes_table(study, runs), output)
+        _write(sizes_table(study, runs), form, output)
     elif form is Form.MARKDOWN:
-        _write(sizes_markdown(study, runs), output)
+        _write(sizes_markdown(study, runs), form, output)
     else:
-        write_pieces(exported(flat_sizes(study, runs), form.value, SIZE_COLUMNS), output)
+        write_pieces(exported(flat_sizes(study, runs), form.value, SIZE_COLUMNS), output, TABLES[form.value])
 
 
 def test_named(name: TestName) -> Test:
@@ -116,37 +118,39 @@ def show_rows(rows: list[Row], form: Form, output: Path | None, *, test: Test, h
     for name in dict.fromkeys(row.problem.name for row in rows if not row.judged):
         say(f"{name}: no optimum or target is known, so no run can have solved it; see daedal study table --sizes")
     if form is Form.RICH:
-        _write(rich_table(rows, published=published(), test=test, correct=holm), output)
+        _write(rich_table(rows, published=published(), test=test, correct=holm), form, output)
     elif form is Form.MARKDOWN:
-        _write(markdown(rows, published=published(), test=test, correct=holm), output)
+        _write(markdown(rows, published=published(), test=test, correct=holm), form, output)
     elif form is Form.LATEX:
-        _write(latex(rows, published=published(), test=test, correct=holm), output)
+        _write(latex(rows, published=published(), test=test, correct=holm), form, output)
     else:
-        write_pieces(exported(flat_rows(rows, published=published()), form.value, ROW_COLUMNS), output)
+        write_pieces(
+            exported(flat_rows(rows, published=published()), form.value, ROW_COLUMNS), output, TABLES[form.value]
+        )
 
 
 def show_budgets(rows: list[BudgetRow], form: Form, output: Path | None, *, test: Test, holm: bool) -> None:
     """Write the table of a study with budgets in a format."""
     if form is Form.RICH:
-        _write(budget_table(rows, test=test, correct=holm), output)
+        _write(budget_table(rows, test=test, correct=holm), form, output)
     elif form is Form.MARKDOWN:
-        _write(budget_markdown(rows, test=test, correct=holm), output)
+        _write(budget_markdown(rows, test=test, correct=holm), form, output)
     elif form is Form.LATEX:
-        _write(budget_latex(rows, test=test, correct=holm), output)
+        _write(budget_latex(rows, test=test, correct=holm), form, output)
     else:
-        write_pieces(exported(flat_budgets(rows), form.value, BUDGET_COLUMNS), output)
+        write_pieces(exported(flat_budgets(rows), form.value, BUDGET_COLUMNS), output, TABLES[form.value])
 
 
-def _write(what: RenderableType, output: Path | None) -> None:
+def _write(what: RenderableType, form: Form, output: Path | None) -> None:
     """Write a table or a text for eyes."""
     if isinstance(what, str):
-        write_pieces([what.encode()], output)
-    elif output is None:
+        write_pieces([what.encode()], output, TABLES[form.value])
+    elif is_standard(output):
         Console(highlight=False).print(what)
     else:
         text = io.StringIO()
         Console(file=text, width=_FILE_WIDTH, highlight=False, color_system=None).print(what)
-        write_pieces([text.getvalue().encode()], output)
+        write_pieces([text.getvalue().encode()], output, TABLES[form.value])
 
 
 def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> None:
@@ -155,18 +159,15 @@ def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> N
     for name in names:
         if name not in known:
             raise ValueError(unknown("problem of the study", name, known))
-    prepare_figures(folder)
-    if study.budgets:
-        for path in save(draw_anytime(analyse_budgets(study, runs), names), folder / "anytime"):
-            say(str(path))
-        return
-    taken: set[str] = set()
-    for problem in study.problems:
-        file = _free_name(file_name(problem.name), taken)
-        taken.add(file.lower())
-        if not names or problem.name in names:
-            for path in save(draw(study, runs, problem), folder / file):
-                say(str(path))
+    for problem, path in prepare_figures(study, folder).items():
+        if problem is None:
+            figure = draw_anytime(analyse_budgets(study, runs), names)
+        elif names and problem.name not in names:
+            continue
+        else:
+            figure = draw(study, runs, problem)
+        for written in save(figure, path):
+            say(shown(written))
 
 
 def _free_name(name: str, taken: set[str]) -> str:
@@ -175,7 +176,16 @@ def _free_name(name: str, taken: set[str]) -> str:
     return next(one for one in numbered if one.lower() not in taken)
 
 
-def prepare_figures(folder: Path) -> None:
-    """Check that figures can be drawn, and written to a folder."""
+def prepare_figures(study: Study, folder: Path) -> dict[StudyProblem | None, Path]:
+    """Check that figures can be drawn, and written to a folder; give where that of each problem goes, or of all."""
     find_matplotlib()
     new_folder(folder)
+    taken: dict[StudyProblem | None, str] = {}
+    for problem in (None,) if study.budgets else study.problems:
+        name = "anytime" if problem is None else file_name(problem.name)
+        taken[problem] = _free_name(name, {one.lower() for one in taken.values()})
+    paths = {problem: folder / name for problem, name in taken.items()}
+    for path in paths.values():
+        for form, file in figure_files(path).items():
+            check_place(file, FIGURES[form])
+    return paths

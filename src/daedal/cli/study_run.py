@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from daedal.cli import INTERRUPTED
-from daedal.cli.output import say
+from daedal.cli.output import say, shown
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, show_budgets, show_rows
 from daedal.evaluation.dask import dask_executor
@@ -61,7 +61,7 @@ def run_and_show(
         failed = sum(row.failed for row in rows)
     if failed:
         have = "has" if failed == 1 else "have"
-        told = f"daedal study status --store {shlex.quote(str(path))} says why"
+        told = f"daedal study status --store {shlex.quote(shown(path))} says why"
         say(f"{counted(failed, 'run')} of this study {have} failed: {told}")
     if not finished:
         sys.exit(INTERRUPTED)
@@ -91,4 +91,4 @@ def _closing(progress: Progress, path: Path) -> str:
     made = f"{counted(progress.done, 'run')} made" if progress.done else "nothing was left to run"
     failed = f", {progress.failed:,} of them failed" if progress.failed else ""
     killed = f", {progress.killed:,} killed, to be run again by the same command" if progress.killed else ""
-    return f"{made}{failed}{killed}; {progress.found:,} of this study were in {path} before"
+    return f"{made}{failed}{killed}; {progress.found:,} of this study were in {shown(path)} before"

@@ -45,6 +45,14 @@ def spec_parts(spec: str) -> tuple[str, str, str]:
     return ("file", path, name) if is_file_spec(spec) else ("problem", "", "")
 
 
+def file_of(spec: str) -> str | None:
+    """Give the file that a text names, if it names one: with a function, an algorithm or the data of a problem."""
+    try:
+        return _parts(spec)[1]
+    except ValueError:  # it names nothing, which whoever reads it will say
+        return None
+
+
 def read_objective(spec: str, n: int | None, *, persistent: bool = False) -> Objective | str:
     """Give what a text names: a function in a Python file, a program ("cmd:..."), or else a problem's own name."""
     kind, path, name = spec_parts(spec)
@@ -60,8 +68,9 @@ def read_objective(spec: str, n: int | None, *, persistent: bool = False) -> Obj
         raise ValueError(f"{what} needs --n, the number of its variables, got {spec!r} alone")
     if kind == "program":
         return Program(name, persistent=persistent)
+    spec = f"{Path(path).absolute()}:{name}"  # now: the file may change the folder when it is loaded
     loaded(spec)  # refuses here what cannot be loaded elsewhere
-    return FileFunction(f"{Path(path).absolute()}:{name}")
+    return FileFunction(spec)
 
 
 @cache

@@ -11,10 +11,15 @@ import numpy as np
 
 from daedal.problems.nk import NK, check_tables
 from daedal.storage.atomic import replace_file
+from daedal.storage.inputs import read_plain_file
+from daedal.storage.kinds import Kind
 
 _WHOLE = re.compile(r"\d{1,15}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _OPTIMUM = "Optimum:"
+
+NK_FILE = Kind("an NK file", re.compile(rb"\s*\d{1,15}[ \t]+\d{1,15}[ \t]*\r?\n[ \t]*\d{1,15}[ \t]*\r?\n"))
+"""What `write_nk` writes, and replaces."""
 
 
 def read_nk(path: str | os.PathLike[str]) -> NK:
@@ -84,21 +89,13 @@ def write_nk(nk: NK, path: str | os.PathLike[str]) -> None:
     if nk.optimum is not None:
         lines.append(f"{_OPTIMUM} {float(nk.optimum)!r}")
     text = "\n".join(lines) + "\n"
-    replace_file(path, lambda file: file.write(text.encode("ascii")), what="an NK file")
+    replace_file(path, lambda file: file.write(text.encode("ascii")), kind=NK_FILE)
 
 
 def _lines(path: Path) -> list[str]:
     """Read the lines of a file, without the blanks around them and the empty ones at the end."""
     try:
-        if not path.exists():
-            raise FileNotFoundError(f"expected an NK file at {path}, found nothing there")
-        if not path.is_file():  # A folder, but also a pipe, that one could wait for without end.
-            raise ValueError(f"expected an NK file at {path}, found something that is not a file")
-        text = path.read_bytes().decode("ascii")
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise ValueError(f"expected an NK file at {path}, could not read it: {error.strerror}") from error
+        text = read_plain_file(path, NK_FILE.what).decode("ascii")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise _bad(path, line, "plain text", f"the byte 0x{error.object[error.start]:02x}") from None

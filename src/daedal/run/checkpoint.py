@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.optimizers.records import Generation
-from daedal.storage.checkpoint_file import read_checkpoint_file, write_checkpoint_file
+from daedal.storage.atomic import previous_path
+from daedal.storage.checkpoint_file import CHECKPOINT, read_checkpoint_file, write_checkpoint_file
+from daedal.storage.kinds import check_place
 from daedal.types import Json, State, StateError
 
 EVERY = "60s"
@@ -25,7 +27,8 @@ class Checkpointer:
     """Says when a checkpoint is due, and writes it; the file before it is kept as ".previous".
 
     `every` is "60s" (also m and h): when that much time has passed, also in the middle of a generation; or 5: after
-    that many generations.
+    that many generations. A checkpoint that is there when this is made belongs to another run, and is replaced only
+    with `overwrite`; one that somebody else puts there later is not replaced at all.
     """
 
     def __init__(
@@ -33,19 +36,23 @@ class Checkpointer:
         path: str | os.PathLike[str],
         every: str | int = EVERY,
         *,
+        overwrite: bool = False,
         clock: Callable[[], float] = time.monotonic,
         write: Callable[..., None] = write_checkpoint_file,
     ) -> None:
-        self.path = path
+        self.path = Path(os.path.abspath(path))  # now: an objective may change the folder
         self.seconds, self.generations = _interval(every)
-        folder = Path(path).absolute().parent
-        if not folder.is_dir():
-            raise ValueError(f"expected a folder for the checkpoint at {folder}, found none")
-        if Path(path).is_dir():
-            raise ValueError(f"expected a file for the checkpoint, got the folder {path}")
+        for place in (self.path, previous_path(self.path)):
+            check_place(place, CHECKPOINT)
+        if not overwrite and _holds_rows(self.path):
+            raise FileExistsError(
+                f"{self.path} is the checkpoint of another run; go on with that one (daedal resume), name another "
+                "file, or replace it with overwrite=True (--force)"
+            )
         self._clock = clock
         self._write = write
         self._last = clock()
+        self._left = _fingerprint(self.path)
 
     def is_due(self, generation: int | None) -> bool:
         """Whether it is time, after a generation, or (None) in the middle of one."""
@@ -55,8 +62,33 @@ class Checkpointer:
 
     def write(self, state: State) -> None:
         """Write a checkpoint."""
+        if (found := _fingerprint(self.path)) is not None and found != self._left:
+            raise FileExistsError(
+                f"the checkpoint {self.path} is not as this run left it: does another one write there?"
+            )
         self._write(self.path, arrays=state.arrays, fields=state.fields)
         self._last = self._clock()
+        self._left = _fingerprint(self.path)
+
+
+def _holds_rows(path: Path) -> bool:
+    """Whether anything would be lost with a checkpoint: a run that failed at its first row leaves one, too."""
+    if not path.exists() or not path.stat().st_size:
+        return False
+    try:
+        evaluator = load_checkpoint(path).part("evaluator")
+        return "partial" in evaluator.arrays or any(map(evaluator.whole, ("evaluated", "cached", "failed")))
+    except ValueError:  # damaged, or of another version: who knows what can be saved
+        return True
+
+
+def _fingerprint(path: Path) -> tuple[int, int, int] | None:
+    """Tell one file from another that was put in its place; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _interval(every: str | int) -> tuple[float | None, int | None]:

@@ -23,6 +23,7 @@ from daedal.run.checkpoint import Checkpointer
 from daedal.run.loop import Callback, Display, Outcome, Run
 from daedal.settings.parameters import plain
 from daedal.storage.checkpoint_file import CheckpointError
+from daedal.storage.kinds import check_apart
 from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class RunConfig:
         """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small."""
         if callback is not None and not callable(callback):
             raise TypeError(f"expected a function as callback, got callback={callback!r}")
+        if checkpointer is not None:
+            check_apart({"the checkpoint": checkpointer.path, "the cache": self.evaluation.cache})
         algorithm = self._resolved()  # refuses what no memory holds
         warning = self.budget_warning() if warn and state is None else None
         if warning is not None:

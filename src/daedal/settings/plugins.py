@@ -20,6 +20,9 @@ _modules: dict[str, str] = {}
 """Files that were loaded, by the names of their modules: other processes have to load them, too."""
 
 
+_LARGEST_FILE = 2**26
+
+
 def is_file_spec(text: str) -> bool:
     """Whether a text is of the form "path/to/file.py:NAME"."""
     path, colon, name = text.rpartition(":")
@@ -41,6 +44,8 @@ def load_file(path: str) -> ModuleType:
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"expected a Python file at {path}, found none")
+    if file.stat().st_size > _LARGEST_FILE:
+        raise ValueError(f"expected a Python file at {path}, found one of {file.stat().st_size:,} bytes")
     return _loaded(file.absolute(), file_digest(path))
 
 

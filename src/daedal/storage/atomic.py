@@ -1,4 +1,4 @@
-"""Puts a new file in place of an old one, whole or not at all: the one way in which daedal writes its files."""
+"""Puts a new file in place of an old one of its kind, whole or not at all: the one way in which daedal writes files."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+from daedal.storage.kinds import Kind, check_place
 
 
 class System(Protocol):
@@ -34,23 +37,23 @@ def replace_file(
     path: str | os.PathLike[str],
     write: Callable[[BinaryIO], object],
     *,
-    what: str,
+    kind: Kind,
     keep_previous: bool = False,
     system: System = os,
 ) -> None:
-    """Write a file, in place of the one that may be there.
+    """Write a file, in place of the one of its kind that may be there; anything else stays, and is an OSError.
 
     At every moment, even if the process is killed or the power fails, `path` is the old file or the new one. The new
-    one is on the disk when this returns; after an OSError no draft is left. `what` is the file, with its article, for
-    the messages; `keep_previous` keeps the old one, with ".previous" behind its name.
+    one is on the disk when this returns; after an OSError no draft is left. A link is replaced, and the file that it
+    leads to stays. `keep_previous` keeps the old file, with ".previous" behind its name.
     """
     target = Path(path)
     for place in (target, previous_path(target)) if keep_previous else (target,):
-        _check_place(place, what)
+        check_place(place, kind)
     try:
         _replace(target, write, keep_previous, system)
     except OSError as error:
-        sentence = f"cannot write {what} to {target}: {error.strerror or error}; make room or name another place"
+        sentence = f"cannot write {kind.what} to {path}: {error.strerror or error}; make room or name another place"
         raise restated(error, sentence) from error
 
 
@@ -61,20 +64,14 @@ def restated(error: OSError, sentence: str) -> OSError:
     return new
 
 
-def _check_place(place: Path, what: str) -> None:
-    if os.path.isdir(place):
-        raise IsADirectoryError(f"expected a file to write {what} to, got the folder {place}; name a file in it")
-    if os.path.exists(place) and not os.path.isfile(place):  # A pipe or a device, which must not be replaced.
-        raise OSError(f"expected a file to write {what} to, got {place}, which is not a plain file; name another one")
-    if not os.path.isdir(place.parent):
-        raise FileNotFoundError(f"cannot write {what} to {place}: there is no folder {place.parent}; make it first")
-
-
 def _replace(target: Path, write: Callable[[BinaryIO], object], keep_previous: bool, system: System) -> None:
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     kept = previous_path(draft)
     try:
         with draft.open("xb") as file:  # Not tempfile, whose files are for the owner alone whatever the umask says.
+            if target.exists():
+                with contextlib.suppress(OSError):  # not every file system has modes
+                    draft.chmod(stat.S_IMODE(target.stat().st_mode))  # what was private stays so
             write(file)
             file.flush()
             system.fsync(file.fileno())

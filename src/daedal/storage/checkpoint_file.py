@@ -7,6 +7,7 @@ first of all `daedal_checkpoint`, which is the version of the format; and last `
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,19 @@ from daedal.settings.checks import check_fits
 from daedal.storage import sealed_npz
 from daedal.storage.atomic import previous_path, replace_file, restated
 from daedal.storage.fields import MEMORY_PER_BYTE, fields_from_bytes, fields_to_bytes
+from daedal.storage.kinds import Kind
 from daedal.storage.npy import check_array
 from daedal.types import Json
 
 _VERSION = 2  # Version 1 was no .npz.
 _VERSION_NAME, _FIELDS_NAME = "daedal_checkpoint", "fields.json"
 _OLD_MARK = b"DAEDAL\r\n"
+
+CHECKPOINT = Kind(
+    "a checkpoint",
+    re.compile(rb"PK\x03\x04.{%d}%s|%s" % (sealed_npz.FIRST_NAME_AT - 4, _VERSION_NAME.encode(), _OLD_MARK), re.DOTALL),
+)
+"""What `write_checkpoint_file` writes, and replaces; also those of before the present format."""
 
 
 class CheckpointError(ValueError):
@@ -35,13 +43,11 @@ def write_checkpoint_file(
     *,
     arrays: Mapping[str, NDArray[Any]],
     fields: Mapping[str, Json],
-    what: str = "a checkpoint",
 ) -> None:
     """Write arrays and fields to a file, and keep the file that was there as its predecessor.
 
     The file is replaced at once and whole, or not at all, see `replace_file`. Arrays are of plain numbers, see
     `check_array`; fields are what JSON holds, and NaN, the infinities and large whole numbers, at most 64 levels deep.
-    `what` is the file to the user, for the messages.
     """
     for name, array in arrays.items():
         sealed_npz.check_name(name)
@@ -50,7 +56,7 @@ def write_checkpoint_file(
             raise ValueError(f"expected another name for an array, got {name!r}, which means something else here")
     text = np.frombuffer(fields_to_bytes(fields), dtype=np.uint8)
     members = {_VERSION_NAME: np.array(_VERSION, dtype=np.int64), **arrays, _FIELDS_NAME: text}
-    replace_file(path, lambda file: sealed_npz.write_npz(file, members), what=what, keep_previous=True)
+    replace_file(path, lambda file: sealed_npz.write_npz(file, members), kind=CHECKPOINT, keep_previous=True)
 
 
 def read_checkpoint_file(

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from daedal.storage.kinds import DATABASE_COMPANIONS
+
 _RETRY_SECONDS = 0.01
 _LEAST_BYTES = 512
 """The smallest page, and so the smallest file, of SQLite. It takes a file of one byte for an empty database."""
@@ -206,6 +208,10 @@ def _check_place(place: Path, what: str, *, create: bool) -> None:
         raise ValueError(f"expected {where}, got something that is not a file; name another one")
     elif 0 < place.stat().st_size < _LEAST_BYTES:
         raise ValueError(f"expected {where}, {_NO_DATABASE}")
+    for ending, kind in DATABASE_COMPANIONS.items():
+        beside = place.with_name(place.name + ending)
+        if beside.exists() and not (beside.is_file() and (kind is None or kind.owns(beside))):
+            raise ValueError(f"expected to make {where}, but SQLite would replace {str(beside)!r}; name another file")
 
 
 def _where(path: str | os.PathLike[str], what: str) -> str:

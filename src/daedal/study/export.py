@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from daedal.settings.parameters import unknown
+from daedal.study.files import WRITTEN_BY
 
 FORMATS = ("csv", "json", "parquet")
 _ARROW = {bool: "bool_", int: "int64", float: "float64", str: "string"}
@@ -64,6 +65,7 @@ def _parquet(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> 
     except ImportError as error:
         raise ValueError('Parquet needs pyarrow: pip install "daedal[parquet]"') from error
     buffer = io.BytesIO()
-    schema = arrow.schema([(name, getattr(arrow, _ARROW[kind])()) for name, kind in columns.items()])
+    fields = [(name, getattr(arrow, _ARROW[kind])()) for name, kind in columns.items()]
+    schema = arrow.schema(fields, metadata=WRITTEN_BY)
     parquet.write_table(arrow.Table.from_pylist([dict(row) for row in rows], schema=schema), buffer)
     yield buffer.getvalue()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import io
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from daedal.storage.atomic import replace_file
 from daedal.study.analysis import Effort, Runs, efforts
+from daedal.study.files import FIGURES
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
 from daedal.study.tables import problem_title
 
@@ -35,7 +39,7 @@ STYLE = {
     "axes.formatter.useoffset": False,  # "99.2", not "+9.9e1"
     "svg.hashsalt": "daedal",  # or the names inside an SVG would be drawn at random
 }
-_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": "daedal"}, "png": {"Software": "daedal"}}
 GREY = "#555555"
 
 
@@ -72,17 +76,29 @@ def draw(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
     return figure
 
 
-def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
+def figure_files(path_without_suffix: Path) -> dict[str, Path]:
+    """Give the files of a figure by format."""
+    # Not with_suffix: "nk_n=30,k=4.1" has a dot of its own.
+    return {form: path_without_suffix.with_name(f"{path_without_suffix.name}.{form}") for form in FIGURES}
+
+
+def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = tuple(FIGURES)) -> list[Path]:
     """Write a figure in several formats, and give the files; the same figure gives the same bytes."""
     matplotlib = find_matplotlib()
-    paths = []
+    files = figure_files(path_without_suffix)
+    with matplotlib.rc_context(STYLE):
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # it stays as it is: what fits depends on the dots an inch of the format before
     for form in formats:
-        # Not with_suffix: "nk_n=30,k=4.1" has a dot of its own.
-        path = path_without_suffix.with_name(f"{path_without_suffix.name}.{form}")
+        drawn = io.BytesIO()
         with matplotlib.rc_context(STYLE):
-            figure.savefig(path, format=form, dpi=200, metadata=_METADATA.get(form))
-        paths.append(path)
-    return paths
+            figure.savefig(drawn, format=form, dpi=200, metadata=_METADATA[form])
+        replace_file(files[form], partial(_write, drawn.getvalue()), kind=FIGURES[form])
+    return [files[form] for form in formats]
+
+
+def _write(content: bytes, file: BinaryIO) -> None:
+    file.write(content)
 
 
 def find_matplotlib() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ def store_locked(path: Path) -> Iterator[None]:
     """
     path = path.resolve()  # whatever name it goes by
     beside = path.with_name(path.name + ".lock")
+    if os.path.lexists(beside) and not (beside.is_file() and not beside.stat().st_size):  # it would be emptied
+        raise ValueError(f"expected no file, or an empty one, at {beside}, the lock of the store; move it away")
     lock = FileLock(beside)
     try:
         lock.acquire(timeout=0)

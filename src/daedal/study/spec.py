@@ -13,6 +13,7 @@ from typing import Any
 from daedal.limits import Limits
 from daedal.objectives.spec import without_folder
 from daedal.settings.checks import check_whole
+from daedal.storage.inputs import read_text_input
 from daedal.study import parsing
 from daedal.study.cell import LIMITS, Cell, StudyAlgorithm, StudyProblem
 from daedal.study.stored_algorithm import described
@@ -24,6 +25,8 @@ POPSIZES = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000)
 
 CONFIRMATION = 1_000_000
 """How far the seeds of confirming runs are from those of the study itself."""
+
+_LARGEST_FILE = 2**24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,17 +144,16 @@ class Study:
 
     @classmethod
     def from_file(cls, path: Path) -> Study:
-        """Read a study from a TOML file."""
+        """Read a study from a TOML file, or, where the path is "-", from standard input."""
+        folder = path.absolute().parent  # now: a problem's file that is loaded may change the folder
         try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
+            given = tomllib.loads(read_text_input(path, "a study as TOML", most=_LARGEST_FILE))
         except RecursionError as error:
             raise ValueError(f"expected a study as TOML in {path}, but it is nested too deeply") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except tomllib.TOMLDecodeError as error:
             raise ValueError(f"expected a study as TOML in {path}, but it cannot be read: {error}") from error
-        except (OSError, ValueError) as error:
-            raise ValueError(f"expected a study in {path}, but it cannot be opened: {error}") from error
         try:
-            return cls.from_dict(given, folder=path.parent)
+            return cls.from_dict(given, folder=folder)
         except (ValueError, TypeError, OSError) as error:
             raise ValueError(f"{path}: {error}") from error
 

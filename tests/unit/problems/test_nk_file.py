@@ -126,7 +126,7 @@ def test_a_bad_file_is_refused_with_its_line(content: bytes, line: int | None, s
 def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"expected an NK file at .*none\.nk, found nothing there"):
         read_nk(tmp_path / "none.nk")
-    with pytest.raises(ValueError, match="not a file"):
+    with pytest.raises(ValueError, match="not a plain file"):
         read_nk(tmp_path)
     with pytest.raises(ValueError, match="could not read it: File name too long"):
         read_nk(tmp_path / ("a" * 5000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def test_every_that_is_neither_is_refused(tmp_path: Path, every: Any) -> None:
 
 def test_a_place_where_no_file_can_be_is_told_before_the_run(tmp_path: Path) -> None:
     for place, named in ((tmp_path / "no" / "run.ckpt", tmp_path / "no"), (tmp_path, tmp_path)):
-        with pytest.raises(ValueError, match=f"{named}"):
+        with pytest.raises(OSError, match=f"{named}"):
             daedal.maximize(lambda x: pytest.fail("the objective was called"), n=4, checkpoint=place)
 
 
@@ -70,6 +71,69 @@ def test_the_file_before_is_kept(tmp_path: Path) -> None:
         state = load_checkpoint(path)
         assert (state.whole("number"), state.array("a").tolist()) == (number, [number] * 3)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+RUN = {"algorithm": "umda", "popsize": 10, "seed": 1, "max_generations": 2}
+
+
+@pytest.mark.parametrize("content", [b"def f(x): ...\n", b"SQLite format 3\0" + bytes(600), b"PK\3\4" + bytes(99)])
+def test_a_file_of_another_kind_is_refused_before_the_run_whatever_is_said(tmp_path: Path, content: bytes) -> None:
+    for name in ("run.ckpt", "run.ckpt.previous"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(FileExistsError, match=name):
+            daedal.maximize(lambda x: pytest.fail("called"), 4, checkpoint=tmp_path / "run.ckpt", overwrite=True, **RUN)
+        assert (tmp_path / name).read_bytes() == content
+        (tmp_path / name).unlink()
+
+
+def test_the_checkpoint_of_another_run_is_replaced_only_where_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    daedal.maximize("onemax:n=8", checkpoint=path, **RUN)
+    before = path.read_bytes()
+    for damage in (before, before[:-1]):
+        path.write_bytes(damage)
+        with pytest.raises(FileExistsError, match=r"overwrite=True \(--force\)"):
+            daedal.maximize(lambda x: pytest.fail("called"), 8, checkpoint=path, **RUN)
+        assert path.read_bytes() == damage
+    daedal.maximize("onemax:n=9", checkpoint=path, overwrite=True, **RUN)
+    assert daedal.resume(path).x.size == 9
+
+
+def test_a_checkpoint_without_a_row_is_in_nobodys_way(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    with pytest.raises(daedal.ObjectiveError):
+        daedal.maximize(lambda x: None, 8, checkpoint=path, **RUN)
+    assert path.exists()
+    assert daedal.maximize("onemax:n=8", checkpoint=path, **RUN).x.size == 8
+
+
+def test_what_another_run_has_written_meanwhile_stays(tmp_path: Path) -> None:
+    one, other = (Checkpointer(tmp_path / "run.ckpt", 1) for _ in range(2))
+    for number in (1, 2):
+        one.write(State(arrays={}, fields={"number": number}))
+    with pytest.raises(FileExistsError, match=r"run\.ckpt"):
+        other.write(State(arrays={}, fields={"number": 3}))
+    assert load_checkpoint(one.path).whole("number") == 2
+    one.path.unlink()
+    other.write(State(arrays={}, fields={"number": 4}))
+    assert load_checkpoint(one.path).whole("number") == 4
+
+
+def test_the_place_stays_where_it_was_when_it_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def wandering(x: Any) -> Any:
+        os.chdir(elsewhere)
+        return x.sum(axis=1)
+
+    daedal.maximize(wandering, 8, checkpoint="run.ckpt", cache="values.db", name="w", every=1, **RUN)
+    assert os.listdir(elsewhere) == []
+    assert {"run.ckpt", "run.ckpt.previous", "values.db"} <= set(os.listdir(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert daedal.resume("run.ckpt", wandering).generations == 2
+    assert os.listdir(elsewhere) == []
 
 
 NUMBERS = st.floats(allow_nan=False) | st.integers(-(2**53), 2**53)

@@ -245,7 +245,7 @@ def test_a_batch_that_fails_keeps_the_rows_before_the_one_to_blame(path: Path, w
         return batch(x)
 
     with pytest.raises(ObjectiveError, match="the simulator is down"):
-        daedal.maximize(picky, checkpoint=path, **RUN)
+        daedal.maximize(picky, checkpoint=path, overwrite=True, **RUN)
     with pytest.raises(ObjectiveError, match="the simulator is down"):
         daedal.resume(path, picky)
     blame = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from typing import Any
 import pytest
 
 from daedal.storage.atomic import previous_path, replace_file
+from daedal.storage.kinds import Kind
+
+DIARY = Kind("a diary", re.compile(rb"\d"))
 
 
 class Failing:
@@ -43,7 +47,7 @@ class Failing:
 
 def put(path: Path, text: str, *, keep: bool = True, system: Failing | None = None) -> None:
     replace_file(
-        path, lambda file: file.write(text.encode()), what="a diary", keep_previous=keep, system=system or Failing()
+        path, lambda file: file.write(text.encode()), kind=DIARY, keep_previous=keep, system=system or Failing()
     )
 
 
@@ -108,7 +112,7 @@ def test_a_fault_while_the_content_is_written(path: Path) -> None:
 
     put(path, "1")
     with pytest.raises(OSError, match=f"diary to {path}: No space left on device; make room"):
-        replace_file(path, full, what="a diary")
+        replace_file(path, full, kind=DIARY)
     assert held(path) == {"a": "1"}
 
 
@@ -118,9 +122,12 @@ def test_folders_that_cannot_be_synced_are_no_fault(path: Path) -> None:
 
 
 KILLED = """
-import os, signal, sys
+import os, re, signal, sys
 from pathlib import Path
 from daedal.storage.atomic import replace_file
+from daedal.storage.kinds import Kind
+
+DIARY = Kind("a diary", re.compile(rb"\\d"))
 
 class Deadly:
     def __init__(self, at):
@@ -135,10 +142,10 @@ class Deadly:
 path = Path(sys.argv[1])
 for at in range(5):
     for text in (b"1" * 10**5, b"2" * 10**5):
-        replace_file(path, lambda file: file.write(text), what="a diary", keep_previous=True)
+        replace_file(path, lambda file: file.write(text), kind=DIARY, keep_previous=True)
     child = os.fork()
     if not child:
-        replace_file(path, lambda file: file.write(b"3" * 10**5), what="a diary", keep_previous=True, system=Deadly(at))
+        replace_file(path, lambda file: file.write(b"3" * 10**5), kind=DIARY, keep_previous=True, system=Deadly(at))
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     files = [path, path.with_name("a.previous")]
     assert all(len(set(place.read_bytes())) == 1 and place.stat().st_size == 10**5 for place in files)
@@ -165,20 +172,46 @@ def test_a_symbolic_link_is_replaced_and_its_file_left_alone(path: Path) -> None
     assert held(path) == {"a": "2", "a.previous": "1", "real": "1"}
 
 
-def test_the_umask_decides_who_may_read(path: Path) -> None:
+@pytest.mark.parametrize("content", [b"mine", b"PK\3\4", b"SQLite format 3\0", b"\x00"])
+@pytest.mark.parametrize("through", ["name", "link", "previous"])
+def test_what_is_of_another_kind_stays_as_it_is(path: Path, content: bytes, through: str) -> None:
+    other = previous_path(path) if through == "previous" else path.with_name("other") if through == "link" else path
+    other.write_bytes(content)
+    if through == "link":
+        path.symlink_to("other")
+    before = os.listdir(path.parent)
+    with pytest.raises(FileExistsError, match=f"a diary .*{re.escape(str(path))}"):
+        put(path, "1")
+    assert other.read_bytes() == content
+    assert os.listdir(path.parent) == before
+
+
+def test_an_empty_file_is_nobodys(path: Path) -> None:
+    path.touch()
+    put(path, "1", keep=False)
+    assert held(path) == {"a": "1"}
+
+
+def test_the_umask_decides_who_may_read_and_what_was_private_stays_so(path: Path) -> None:
     for mask, mode in [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)]:
+        path.unlink(missing_ok=True)
         before = os.umask(mask)
         try:
             put(path, "1")
         finally:
             os.umask(before)
         assert stat.S_IMODE(path.stat().st_mode) == mode
+    path.chmod(0o640)
+    put(path, "2")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "blocked.previous").mkdir()
     os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "loop").symlink_to("loop")
     before = sorted(os.listdir(tmp_path))
     for place, kind, says in [
         (tmp_path, IsADirectoryError, "folder"),
@@ -187,6 +220,8 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         (tmp_path / "file" / "a", FileNotFoundError, "no folder .*file"),
         (tmp_path / "pipe", OSError, "not a plain file"),
         (Path("/dev/null"), OSError, "not a plain file"),
+        (tmp_path / "dangling", OSError, "leads nowhere"),
+        (tmp_path / "loop", OSError, "leads nowhere"),
         (tmp_path / ("x" * 250), OSError, "name too long"),
     ]:
         with pytest.raises(kind, match=says):

@@ -201,8 +201,8 @@ def test_a_disk_that_is_full(path: Path) -> None:
     for Full.room in range(len(whole.getvalue())):
         with pytest.raises(OSError, match="No space left"):
             write_npz(Full(), example()[0])
-    with pytest.raises(IsADirectoryError, match="a study"):
-        write_checkpoint_file(path.parent, arrays={}, fields={}, what="a study")
+    with pytest.raises(IsADirectoryError, match="a checkpoint"):
+        write_checkpoint_file(path.parent, arrays={}, fields={})
 
 
 # What is refused when it is read: in one line.

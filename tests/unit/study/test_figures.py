@@ -216,8 +216,8 @@ def test_the_same_figure_gives_the_same_bytes_and_changes_no_settings(tmp_path: 
     matplotlib = importlib.import_module("matplotlib")
     before = dict(matplotlib.rcParams)
     figure = drawn(a_study())
-    first = save(figure, tmp_path / "first", formats=("svg", "png", "pdf"))
-    second = save(figure, tmp_path / "second", formats=("svg", "png", "pdf"))
+    first = save(figure, tmp_path / "first", formats=("svg", "png"))
+    second = save(figure, tmp_path / "second", formats=("svg", "png"))
     assert [one.read_bytes() for one in first] == [two.read_bytes() for two in second]
     (anew,) = save(drawn(a_study()), tmp_path / "anew", formats=("svg",))
     assert anew.read_bytes() == first[0].read_bytes()

@@ -134,6 +134,7 @@ def test_a_folder_without_landscapes_or_with_others_is_refused(tmp_path: Path) -
     path.write_text("garbage\n")
     with pytest.raises(ValueError, match=f"{path}, line 1: "):
         table1(nk_dir=tmp_path)
+    path.unlink()  # which stays as it is, otherwise
     write_nk(NK.random(20, 2, 1), path)
     with pytest.raises(ValueError, match=f"n=30, k=4 in {path}, got one of n=20, k=2"):
         table1(nk_dir=tmp_path)

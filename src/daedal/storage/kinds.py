@@ -1,0 +1,95 @@
+"""Kinds of files that daedal writes: a file that is there is replaced by one of its own kind, and by nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_LOOKED_AT = 65_536  # bytes at the beginning and at the end of a file that tell what it is
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file, and how one is known.
+
+    Attributes
+    ----------
+    what
+        Such a file to the user, with its article: "a checkpoint".
+    front
+        How it begins.
+    end
+        What is near its end, for a format that has nothing to say in front.
+    """
+
+    what: str
+    front: re.Pattern[bytes]
+    end: re.Pattern[bytes] | None = None
+
+    def owns(self, place: Path) -> bool:
+        """Whether a file is of this kind; an empty one is nobody's, and will do."""
+        with place.open("rb") as file:
+            front = file.read(_LOOKED_AT)
+            if not front:
+                return True
+            if self.end is None or not self.front.match(front):
+                return bool(self.front.match(front))
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOOKED_AT))
+            return bool(self.end.search(file.read(_LOOKED_AT)))
+
+
+DATABASE_COMPANIONS: dict[str, Kind | None] = {
+    "-wal": Kind("a journal of SQLite", re.compile(rb"\x37\x7f\x06[\x82\x83]|\0{4}")),
+    "-journal": Kind("a journal of SQLite", re.compile(rb"\xd9\xd5\x05\xf9|\0{4}")),
+    "-shm": None,  # not to be opened: closing it would end the locks of this process
+}
+"""What SQLite keeps beside a database, by the ending of its name."""
+
+_COMPANIONS = ("", ".previous", ".lock", *DATABASE_COMPANIONS)
+
+
+def check_place(path: str | os.PathLike[str], kind: Kind) -> None:
+    """Refuse a place that a file of a kind cannot be written to, or where it would destroy something else."""
+    place, folder = Path(path), os.path.dirname(os.path.abspath(path))
+    wanted = f"expected a file to write {kind.what} to"
+    if os.path.isdir(place):
+        raise IsADirectoryError(f"{wanted}, got the folder {path}; name a file in it")
+    if os.path.islink(place) and not os.path.exists(place):
+        raise OSError(f"{wanted}, got {path}, a link that leads nowhere; name another file")
+    if os.path.exists(place) and not os.path.isfile(place):  # a pipe or a device, which must not be replaced
+        raise OSError(f"{wanted}, got {path}, which is not a plain file; name another one")
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"cannot write {kind.what} to {path}: there is no folder {folder}; make it first")
+    if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(f"cannot write {kind.what} to {path}: Permission denied in {folder}; name another place")
+    if os.path.exists(place) and not kind.owns(place):
+        raise FileExistsError(
+            f"expected a new file, or {kind.what} to replace, at {path}, found something else, which stays as it is; "
+            "name another file"
+        )
+
+
+def check_apart(named: Mapping[str, str | os.PathLike[str] | None]) -> None:
+    """Refuse two options that name one file, be it through a link or as what belongs to the other's file."""
+    given = [(option, os.fspath(path)) for option, path in named.items() if path is not None]
+    for index, (option, path) in enumerate(given):
+        for other, second in given[:index]:
+            if any(_is_same(*pair) for pair in _pairs(path, second)):
+                raise ValueError(f"expected files of their own for {other} and {option}, got {second} and {path}")
+
+
+def _pairs(path: str, other: str) -> Iterator[tuple[str, str]]:
+    yield from ((path + ending, other) for ending in _COMPANIONS)
+    yield from ((path, other + ending) for ending in _COMPANIONS)
+
+
+def _is_same(one: str, other: str) -> bool:
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    try:
+        return os.path.samefile(one, other)  # two names of one file
+    except OSError:
+        return False
