@@ -8,6 +8,7 @@ import sys
 import warnings
 
 from daedal.cli.app import app
+from daedal.settings.texts import printable
 
 BAD_INPUT = 2
 """Exit code for what the user has to mend."""
@@ -43,7 +44,7 @@ def _warning(
     from daedal.limits import BudgetWarning  # here, because help has no use for it
 
     if issubclass(category, BudgetWarning):
-        return f"warning: {message}\n"
+        return f"warning: {printable(str(message))}\n"
     return _formatwarning(message, category, filename, lineno, line)
 
 
@@ -58,5 +59,5 @@ def _complain(error: Exception) -> int:
         message = str(error) or type(error).__name__
     else:
         raise error
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"error: {printable(message)}", file=sys.stderr)
     return BAD_INPUT

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from daedal.problems import NK, write_nk
+from daedal.settings.texts import visible
 
 app = typer.Typer(help="Write a problem instance to a file.")
 
@@ -29,4 +30,6 @@ def nk(
     landscape = NK.random(n, k, seed)
     write_nk(landscape, output)
     known = "unknown: too large to compute" if landscape.optimum is None else f"{landscape.optimum:.10g}"
-    Console(stderr=True, highlight=False).print(f"{output}: nk n={n} k={k} seed={seed}, optimum {known}", markup=False)
+    Console(stderr=True, highlight=False).print(
+        f"{visible(str(output))}: nk n={n} k={k} seed={seed}, optimum {known}", markup=False
+    )

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from daedal.settings.texts import visible
+
 _LONGEST_NAME = 60  # of a file: a letter may take four of its 255 bytes
 
 
@@ -22,7 +24,7 @@ def finite(value: float | None) -> float | None:
 
 def say(text: str) -> None:
     """Write a line for eyes, to standard error."""
-    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+    Console(stderr=True, highlight=False).print(visible(text), markup=False, soft_wrap=True)
 
 
 def check_output(output: Path | None, store: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
+from daedal.settings.texts import printable, said
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -43,8 +45,9 @@ class OnError:
 
 def describe_error(error: BaseException) -> str:
     """Give an error in one line: its kind, and what it says."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text = said(error)
+    kind = printable(type(error).__name__)
+    return f"{kind}: {text}" if text else kind
 
 
 def signal_name(number: int) -> str:

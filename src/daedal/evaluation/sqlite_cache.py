@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.memory_cache import check_values
+from daedal.settings.texts import storable
 from daedal.storage.sqlite import errors_explained, open_database, transaction
 from daedal.types import Bits, Fitness, check_bits
 
@@ -104,7 +105,7 @@ class SQLiteCache:
 
         This asks to write even when it is not: that a file is read-only is better said now than during the run.
         """
-        which = (self.objective, self.version, self.n)
+        which = (storable(self.objective), storable(self.version), self.n)
         with errors_explained(self.path, _WHAT), transaction(self._connection):
             self._connection.execute(
                 "INSERT INTO objective (name, version, n) VALUES (?, ?, ?) ON CONFLICT (name, version, n) DO NOTHING",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -48,7 +49,7 @@ def load_file(path: str) -> ModuleType:
 def _loaded(path: Path, digest: str) -> ModuleType:
     """Run a file, once as long as its content, which the digest stands for, is the same."""
     # Not its own name: a file may well be called random.py, and two files alike.
-    name = f"daedal_file_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    name = f"daedal_file_{path.stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
     specification = importlib.util.spec_from_file_location(name, path)
     assert specification is not None
     assert specification.loader is not None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daedal.settings.texts import printable
 from daedal.study.analysis import Effort, Runs, efforts
 from daedal.study.spec import Study, StudyAlgorithm, StudyProblem
 from daedal.study.tables import problem_title
@@ -173,4 +174,4 @@ def draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
 
 def plain_text(text: str) -> str:
     """Keep matplotlib from reading a formula between two dollars."""
-    return " ".join(text.split()).replace("$", r"\$")
+    return printable(text).replace("$", r"\$")

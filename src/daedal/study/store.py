@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from daedal.result import Result
+from daedal.settings.texts import storable
 from daedal.storage.sqlite import errors_explained, open_database, transaction
 from daedal.study.environment import environment
 from daedal.study.run import COLUMNS, DONE, Run, packed_history, unpacked_history
@@ -110,7 +111,7 @@ class Store:
 
         A run that ended well is never overwritten; one that did not is, and has no history.
         """
-        row = {"error": outcome} if isinstance(outcome, str) else _row(outcome)
+        row = {"error": storable(outcome)} if isinstance(outcome, str) else _row(outcome)
         row |= {"seed": seed, "status": status, "finished": datetime.now(UTC).isoformat(timespec="seconds")}
         execute = self._connection.execute
         with self._writing():
@@ -207,10 +208,11 @@ class Store:
         """Give the number of a cell, which is written when its first run is."""
         content = json.dumps(cell.content, sort_keys=True, default=repr)
         settings = json.dumps(cell.algorithm.settings, default=repr)
+        name = storable(cell.algorithm.algorithm.name)
         self._connection.execute(
             "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, budget, settings, content) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (cell.key, cell.problem.name, cell.algorithm.algorithm.name, cell.popsize, cell.budget, settings, content),
+            (cell.key, storable(cell.problem.name), name, cell.popsize, cell.budget, settings, content),
         )
         return int(self._connection.execute("SELECT id FROM cells WHERE key = ?", (cell.key,)).fetchone()[0])
 

@@ -526,3 +526,10 @@ def test_a_store_takes_nothing_from_itself_or_from_what_is_none(store: Store, tm
         with pytest.raises((ValueError, FileNotFoundError), match=says):
             store.take_over(other)
     assert len(store) == 0
+
+
+def test_any_text_can_be_kept(store: Store) -> None:
+    odd = "\udcff\x00\x1b"
+    one = cell(problems=[{"problem": "onemax:n=6", "name": odd}], algorithms=[{"algorithm": "umda", "name": odd}])
+    store.record(one, 3, f"OSError: {odd}", status=FAILED)
+    assert store.run(one, 3).error == "OSError: \\udcff\x00\x1b"
