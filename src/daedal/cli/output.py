@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import shutil
 import sys
@@ -32,7 +33,7 @@ def check_output(output: Path | None, store: Path) -> None:
     beside = [store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm", "-journal", ".lock")]
     if output is None:
         return
-    if output.resolve() in [one.resolve() for one in beside] or any(
+    if os.path.realpath(output) in map(os.path.realpath, beside) or any(
         output.exists() and one.exists() and output.samefile(one) for one in beside
     ):
         raise ValueError(f"expected another file to write to than the store and what belongs to it, got {output}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
-from daedal.settings.texts import printable, said
+from daedal.settings.texts import describe_error as describe_error
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,6 @@ class OnError:
             if number.isdigit() and int(number) > 0 and (then in ("worst", "raise") or not comma):
                 return cls(retries=int(number), worst=then == "worst")
         raise ValueError(f"expected on_error to be raise, worst, retry:N or retry:N,worst, got on_error={text!r}")
-
-
-def describe_error(error: BaseException) -> str:
-    """Give an error in one line: its kind, and what it says."""
-    text = said(error)
-    kind = printable(type(error).__name__)
-    return f"{kind}: {text}" if text else kind
 
 
 def signal_name(number: int) -> str:

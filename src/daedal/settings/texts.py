@@ -43,12 +43,14 @@ def printable(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def said(error: BaseException) -> str:
-    """Give what an exception says, in one line; nothing where it raises when it is asked."""
+def describe_error(error: BaseException) -> str:
+    """Give an exception in one line: its kind, and what it says, unless it raises when it is asked."""
+    kind = printable(type(error).__name__)
     try:
-        return printable(str(error))
+        text = printable(str(error))
     except Exception:  # noqa: BLE001  a user's class may do anything
-        return ""
+        return kind
+    return f"{kind}: {text}" if text else kind
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ def store_locked(path: Path) -> Iterator[None]:
 
     A file beside the store is locked, which ends with the process, however it ends.
     """
-    path = path.resolve()  # whatever name it goes by
+    path = Path(os.path.realpath(path))  # whatever name it goes by; resolve refuses links in a circle
     beside = path.with_name(path.name + ".lock")
     lock = FileLock(beside)
     try:
