@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-from cli_helpers import Cli
+from cli_helpers import Cli, Refused
 
 OBJECTIVES = r"""
 def fails(x):
@@ -94,3 +94,40 @@ def test_a_run_with_paths_and_names_of_any_kind(here: Cli, folder: Path) -> None
     failed = here("solve", f"{folder}/mine.py:fails", "--n", 5, "-a", "umda")
     assert failed.returncode == 2
     assert r"\udcff\x1b[2J\x07" in harmless(failed.stderr)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("solve", "mine.py:x", "--n", 5),
+        ("solve", "onemax:n=5", "-a", "mine.py:x"),
+        ("solve", "onemax:n=5", "-a", "other.py:build"),
+        ("solve", "onemax:n=5", "-a", "other.py:shy"),
+        ("solve", "onemax:n=5", "--cache", "loop", "--name", "x"),
+        ("solve", "onemax:n=5", "--initial", "loop"),
+        ("resume", "loop"),
+        ("study", "run", "loop", "--store", "new.db"),
+        ("study", "run", "study.toml", "--store", "loop"),
+        ("study", "table", "--store", "loop"),
+        ("study", "table", "--store", "store.db", "-o", "loop"),
+        ("study", "export", "--store", "store.db", "-o", "loop"),
+        ("study", "merge", "loop", "--store", "new.db"),
+        ("study", "merge", "store.db", "--store", "loop"),
+        ("optimum", "nk:loop"),
+    ],
+    ids=lambda words: " ".join(map(str, words)),
+)
+def test_modules_that_raise_and_links_in_a_circle_are_one_line(
+    here: Cli, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[object, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def __getattr__(name): raise RuntimeError(name)")
+    Path("other.py").write_text(
+        "def build(n, seed, limits, initial): return {}[n]\n"
+        "class Shy:\n    def __repr__(self): raise RuntimeError\nshy = Shy()\n"
+    )
+    Path("study.toml").write_text('problems = ["onemax:n=5"]\nalgorithms = ["umda"]\npopsizes = [20]\nruns = 1\n')
+    Path("loop").symlink_to("loop")
+    if "store.db" in words:
+        here("study", "run", "study.toml", "--store", "store.db", "--workers", 1)
+    refused(here(*words), "")

@@ -103,7 +103,7 @@ class Store:
             given = json.loads(spec)
             recall_algorithms(given, lambda: self._query("SELECT algorithm, content FROM cells"))
             return Study.from_dict(given, stored=True), int(confirm), bool(full_grid)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
             raise ValueError(f"expected a study in {self.path}, but it cannot be read: {error}") from error
 
     def record(self, cell: Cell, seed: int, outcome: Result | str, *, status: str = DONE) -> None:
@@ -135,7 +135,7 @@ class Store:
                 theirs._connection.backup(target)
             self._connection.execute("ATTACH ? AS other", (str(copy),))
             try:
-                with errors_explained(f"{self.path} or {other}", _WHAT), transaction(self._connection):
+                with errors_explained(f"{self.path} or {other}", _WHAT, checked=True), transaction(self._connection):
                     counts = [self._connection.execute(statement).rowcount for statement in TAKE_OVER]
             finally:
                 self._connection.execute("DETACH other")
@@ -168,6 +168,8 @@ class Store:
                 "ORDER BY run"
             )
             names = [column[0] for column in cursor.description]
+            if missing := COLUMNS.keys() - {*names, "preset"}:
+                raise sqlite3.DatabaseError(f"no such column: {min(missing)}")
             shown = self._names()
             for values in cursor:
                 row = dict(zip(names, values, strict=True))
@@ -201,7 +203,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with errors_explained(self.path, _WHAT), transaction(self._connection):
+        with errors_explained(self.path, _WHAT, checked=True), transaction(self._connection):
             yield
 
     def _cell(self, cell: Cell) -> int:
