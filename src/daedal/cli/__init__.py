@@ -8,6 +8,7 @@ import sys
 import warnings
 
 from daedal.cli.app import app
+from daedal.settings.texts import describe_error, printable
 
 BAD_INPUT = 2
 """Exit code for what the user has to mend."""
@@ -43,11 +44,27 @@ def _warning(
     from daedal.limits import BudgetWarning  # here, because help has no use for it
 
     if issubclass(category, BudgetWarning):
-        return f"warning: {message}\n"
+        return f"warning: {printable(str(message))}\n"
     return _formatwarning(message, category, filename, lineno, line)
 
 
 _formatwarning = warnings.formatwarning
+
+
+def _has_folder() -> bool:
+    """Whether the current folder is there: it may have been removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _place_in_file(error: Exception) -> str | None:
+    """Say where in a user's file an exception comes from, if it does."""
+    from daedal.settings.plugins import place_in_file  # here, because help has no use for it
+
+    return place_in_file(error)
 
 
 def _complain(error: Exception) -> int:
@@ -56,7 +73,11 @@ def _complain(error: Exception) -> int:
         message = f"{error.format_message()} (daedal --help shows what there is)"
     elif isinstance(error, ValueError | TypeError | OSError | MemoryError):
         message = str(error) or type(error).__name__
+        if isinstance(error, FileNotFoundError) and not _has_folder():
+            message = "the current folder is not there any more; change to another one"
+    elif (place := _place_in_file(error)) is not None:
+        message = f"{place}: {describe_error(error)}"
     else:
         raise error
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"error: {printable(message)}", file=sys.stderr)
     return BAD_INPUT

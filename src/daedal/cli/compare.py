@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 import daedal
 from daedal.cli import INTERRUPTED, options
@@ -27,6 +28,7 @@ from daedal.optimizers.registry import find_algorithm
 from daedal.result import Result
 from daedal.rng import check_seed
 from daedal.run.config import RunConfig
+from daedal.settings.texts import printable, visible
 from daedal.study.comparison import Summary, run_all, summarise
 
 
@@ -165,7 +167,7 @@ def _show(problem: str, done: dict[str, list[Result]]) -> None:
     sizes = sorted({result.popsize for result in results if result.popsize is not None})
     popsize = f", popsize {' and '.join(map(str, sizes))}" if sizes else ""
     seeds = [result.seed for result in results]
-    console.print(f"{problem}{popsize}, seeds {min(seeds)}-{max(seeds)}", markup=False, soft_wrap=True)
+    console.print(f"{visible(problem)}{popsize}, seeds {min(seeds)}-{max(seeds)}", markup=False, soft_wrap=True)
     console.print(_table({name: summarise(found) for name, found in done.items()}))
 
 
@@ -175,7 +177,7 @@ def _table(summaries: dict[str, Summary]) -> Table:
         table.add_column(name, justify="left" if name == "algorithm" else "right", no_wrap=True)
     for name, summary in summaries.items():
         table.add_row(
-            name,
+            Text(printable(name)),
             f"{'?' if summary.solved is None else summary.solved}/{summary.runs}",
             f"{summary.best:.6g}",
             f"{summary.evaluations:,.0f}",

@@ -13,6 +13,7 @@ from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.registry import algorithms
 from daedal.problems.registry import ProblemKind, problem_kinds
 from daedal.settings.parameters import REQUIRED, Parameter
+from daedal.settings.texts import printable, visible
 
 
 def list_all() -> None:
@@ -24,18 +25,18 @@ def list_all() -> None:
     console.print(_problems(kinds))
     for algorithm in known.values():
         console.print()
-        console.print(f"[bold]{escape(algorithm.name)}[/]  {escape(algorithm.summary)}")
+        console.print(f"[bold]{_plain(algorithm.name)}[/]  {_plain(algorithm.summary)}")
         console.print(f"  {_ending(algorithm)}")
         console.print(_settings(algorithm.parameters()))
     console.print("\n[bold]FILE.py:NAME[/]  Your own: a model, or what builds an optimizer")
     for complaint in complaints:
-        say(f"warning: {' '.join(str(complaint.message).split())}")
+        say(f"warning: {printable(str(complaint.message))}")
 
 
 def _problems(kinds: dict[str, ProblemKind]) -> Table:
     table = Table("problem", "what it is", "example", box=None, pad_edge=False, header_style="bold")
     for kind in kinds.values():
-        table.add_row(f"[bold]{escape(kind.name)}[/]", escape(kind.summary), escape(kind.example))
+        table.add_row(f"[bold]{_plain(kind.name)}[/]", _plain(kind.summary), _plain(kind.example))
     table.add_row("[bold]FILE.py:FUNCTION[/]", "Your own, with --n", "score.py:f --n 40")
     table.add_row("[bold]cmd:PROGRAM[/]", "Any program, with --n", '"cmd:./score" --n 40')
     return table
@@ -57,8 +58,13 @@ def _settings(parameters: dict[str, Parameter]) -> Table:
     table = Table.grid(padding=(0, 2))
     for parameter in parameters.values():
         default = "" if parameter.default is REQUIRED else _shown(parameter.default)
-        table.add_row("", escape(parameter.name), escape(default), f"[dim]{escape(parameter.describe())}[/]")
+        table.add_row("", _plain(parameter.name), _plain(default), f"[dim]{_plain(parameter.describe())}[/]")
     return table
+
+
+def _plain(text: str) -> str:
+    """Give a text of somebody else's as it is, neither obeyed by a terminal nor read as markup."""
+    return escape(visible(text))
 
 
 def _shown(value: object) -> str:

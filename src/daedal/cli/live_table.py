@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from daedal.optimizers.records import Generation
+from daedal.settings.texts import visible
 
 _SHOWN = 12  # generations in the live table
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
@@ -63,7 +65,8 @@ class LiveTable:
 
     def heading(self) -> str:
         """Say what is run, and for what."""
-        return self.title if self.goal is None else f"{self.title}, goal {self.goal:g}"
+        title = visible(self.title)
+        return title if self.goal is None else f"{title}, goal {self.goal:g}"
 
     @staticmethod
     def table(rows: Sequence[dict[str, str]]) -> Table:
@@ -71,7 +74,7 @@ class LiveTable:
         table = Table(box=None, pad_edge=False, header_style="dim")
         names = sorted(dict.fromkeys(name for row in rows for name in row), key=lambda name: name == "seconds")
         for name in names:
-            table.add_column(name, justify="right")
+            table.add_column(Text(name), justify="right")
         for row in rows:
             table.add_row(*(row.get(name, "") for name in names))
         return table
@@ -85,6 +88,6 @@ class LiveTable:
             "best": f"{record.best:g}",
             "mean": f"{record.mean:.6g}",
         }
-        cells |= {name.replace("_", " "): f"{value:.5g}" for name, value in record.info.items()}
+        cells |= {visible(name.replace("_", " ")): f"{value:.5g}" for name, value in record.info.items()}
         cells["seconds"] = f"{seconds:.1f}"
         return cells

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from daedal.settings.texts import visible
 from daedal.storage.atomic import replace_file
 from daedal.storage.kinds import Kind, check_apart
 
@@ -24,7 +25,7 @@ def finite(value: float | None) -> float | None:
 
 def say(text: str) -> None:
     """Write a line for eyes, to standard error."""
-    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+    Console(stderr=True, highlight=False).print(visible(text), markup=False, soft_wrap=True)
 
 
 def shown(path: Path) -> str:

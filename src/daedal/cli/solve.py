@@ -30,6 +30,7 @@ from daedal.rng import check_seed
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.config import RunConfig
 from daedal.settings.plugins import is_file_spec
+from daedal.settings.texts import printable
 from daedal.storage.kinds import check_apart
 from daedal.types import to_text
 
@@ -203,10 +204,11 @@ def show(result: Result, console: Console) -> None:
     for name, text in (("x", to_text(result.x)), ("effort", _effort(result)), ("stop", result.stop.message)):
         console.print(f"{name:<8}{text}", markup=False, soft_wrap=True)
     if result.explanation:
-        console.print(f"{'chosen':<8}{result.explanation}", markup=False, soft_wrap=True)
+        console.print(f"{'chosen':<8}{printable(result.explanation)}", markup=False, soft_wrap=True)
     if result.failures:
         first = result.failures[0]
-        console.print(f"{'failed':<8}{result.failed:,} rows, the first: {first.error}", markup=False, soft_wrap=True)
+        told = f"{result.failed:,} rows, the first: {printable(first.error)}"
+        console.print(f"{'failed':<8}{told}", markup=False, soft_wrap=True)
 
 
 def _effort(result: Result) -> str:

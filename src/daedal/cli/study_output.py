@@ -15,6 +15,7 @@ from rich.table import Table
 from daedal.cli.output import file_name, is_standard, new_folder, say, shown, write_pieces
 from daedal.cli.study_tables import budget_table, rich_table, sizes_table
 from daedal.settings.parameters import unknown
+from daedal.settings.texts import printable
 from daedal.storage.kinds import check_place
 from daedal.study.analysis import Row, Runs
 from daedal.study.anytime import draw_anytime
@@ -79,14 +80,15 @@ def show_status(found: Status) -> None:
         size = cell.budget or cell.popsize  # there are algorithms without a population
         solved = "?" if cell.solved is None else f"{cell.solved:,}"
         counts = (f"{one:,}" for one in (cell.done, cell.failed, cell.left))
-        grid.add_row(cell.problem, cell.algorithm, "" if size is None else f"{size:,}", *counts, solved)
+        names = map(printable, (cell.problem, cell.algorithm))
+        grid.add_row(*names, "" if size is None else f"{size:,}", *counts, solved)
     console.print(grid)
     done, failed, left, killed = (found.total(name) for name in ("done", "failed", "left", "killed"))
     ahead = f"{'' if budgeted else 'at least '}{left:,} left" if left else "none left: the study is complete"
     ended = f"{failed:,} failed" + (f", {killed:,} killed" if killed else "")
     console.print(f"\n{counted(done, 'run')} done, {ended}, {ahead}", markup=False)
     for error, times in islice(found.errors.items(), _ERRORS_SHOWN):
-        console.print(f"{counted(times, 'time')}: {error}", markup=False, soft_wrap=True)
+        console.print(f"{counted(times, 'time')}: {printable(error)}", markup=False, soft_wrap=True)
     others = len(found.errors) - _ERRORS_SHOWN
     if others > 0:
         console.print(f"and {others:,} other errors; --json has them all", markup=False)

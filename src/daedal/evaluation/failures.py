@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
+from daedal.settings.texts import describe_error as describe_error
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -39,12 +41,6 @@ class OnError:
             if number.isdigit() and int(number) > 0 and (then in ("worst", "raise") or not comma):
                 return cls(retries=int(number), worst=then == "worst")
         raise ValueError(f"expected on_error to be raise, worst, retry:N or retry:N,worst, got on_error={text!r}")
-
-
-def describe_error(error: BaseException) -> str:
-    """Give an error in one line: its kind, and what it says."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def signal_name(number: int) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.memory_cache import check_values
+from daedal.settings.texts import storable
 from daedal.storage.sqlite import errors_explained, open_database, transaction
 from daedal.types import Bits, Fitness, check_bits
 
@@ -83,7 +84,7 @@ class SQLiteCache:
         """
         check_bits(rows, self.n)
         check_values(values, len(rows))
-        with errors_explained(self.path, _WHAT), transaction(self._connection):
+        with errors_explained(self.path, _WHAT, checked=True), transaction(self._connection):
             self._connection.executemany(
                 "INSERT INTO evaluation VALUES (?, ?, ?) ON CONFLICT (objective, row) DO NOTHING",
                 ((self._id, key, value) for key, value in zip(_keys(rows), values.tolist(), strict=True)),
@@ -104,8 +105,8 @@ class SQLiteCache:
 
         This asks to write even when it is not: that a file is read-only is better said now than during the run.
         """
-        which = (self.objective, self.version, self.n)
-        with errors_explained(self.path, _WHAT), transaction(self._connection):
+        which = (storable(self.objective), storable(self.version), self.n)
+        with errors_explained(self.path, _WHAT, checked=True), transaction(self._connection):
             self._connection.execute(
                 "INSERT INTO objective (name, version, n) VALUES (?, ?, ?) ON CONFLICT (name, version, n) DO NOTHING",
                 which,

@@ -11,10 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 from daedal.kernels.counting import LANES, WORD, count_ones, count_pairs, group_rows, pack, sort_rows
 from daedal.types import Bits
 

@@ -7,9 +7,8 @@ chunks, as long as their gains add up; where they do not, one by one.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from daedal.kernels.compilation import EXACT
+from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.counting import WORD
 from daedal.kernels.jobs import CLIMB, FREE, Integers, Jobs, Memory, Words, gain_over, place_of
 

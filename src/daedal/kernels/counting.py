@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 from daedal.types import Bits
 
 LANES = 32  # Bytes in one vector; rows are padded to a multiple of it, so that no loop has a slow tail

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 from daedal.kernels.logistic import logistic
 from daedal.kernels.noise import corrupt_bits, corrupt_values, shuffle
 from daedal.kernels.products import (

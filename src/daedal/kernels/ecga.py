@@ -7,10 +7,9 @@ groups is one multiplication away, whatever their sizes.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 from daedal.kernels.tree import on_grid, pair_information
 from daedal.types import Bits
 

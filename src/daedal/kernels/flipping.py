@@ -6,9 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from daedal.kernels.compilation import EXACT
+from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.counting import WORD
 from daedal.kernels.draws import draw_unit
 from daedal.kernels.gains import FIELD_COUNT, FIELDS, Gains, appraise, learn_gain

@@ -12,9 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from daedal.kernels.compilation import EXACT
+from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.jobs import Floats, Integers
 from daedal.types import Bits
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import EXACT
+from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.counting import WORD, count_bits
 from daedal.kernels.rowtable import add_rows, hash_rows
 from daedal.types import Bits

@@ -7,10 +7,9 @@ that no entry, however wrong, can lead an index out of its table.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import EXACT
+from daedal.kernels.compilation import EXACT, njit
 from daedal.types import Bits, Fitness
 
 _Floats = NDArray[np.float64]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 from daedal.kernels.counting import WORD, count_pairs
 from daedal.kernels.draws import draw_below, draw_unit
 

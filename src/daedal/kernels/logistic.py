@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 
 _f = np.float32
 

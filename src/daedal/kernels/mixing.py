@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from daedal.kernels.compilation import EXACT
+from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.draws import draw_below
 from daedal.kernels.jobs import FREE, MIX, Jobs, Memory, Words, place_of
 

@@ -7,10 +7,9 @@ the noise.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 from daedal.kernels.products import whole_vectors
 
 _Floats = NDArray[np.float32]

@@ -7,10 +7,10 @@ keeps it zero, so that a product over whole rows is the product of the real colu
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, objmode
+from numba import objmode
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 from daedal.kernels.tiles import LANES, tiled_product, transpose_block
 
 TILED_UP_TO = 264

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-import daedal.kernels.compilation  # noqa: F401  stale machine code goes first
+from daedal.kernels.compilation import EXACT, njit
 from daedal.types import Bits, Fitness
 
 Words = NDArray[np.uint64]
@@ -57,7 +57,7 @@ fetch: Any = intrinsic(_fetch)
 """fetch(array, place) asks for an element of an array in C order to be brought from memory while other work goes on."""
 
 
-@njit(inline="always")
+@njit(inline="always", **EXACT)
 def mix(mixed: np.uint64, word: np.uint64) -> np.uint64:
     """Mix a word into a hash, so that every bit of it depends on all bits of both."""
     mixed ^= word
@@ -66,7 +66,7 @@ def mix(mixed: np.uint64, word: np.uint64) -> np.uint64:
     return mixed ^ (mixed >> _SHIFT)
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def hash_rows(rows: Words, hashes: Words) -> None:
     """Fill hashes, shape (rows,), with those of packed rows, shape (rows, words)."""
     for r in range(hashes.size):
@@ -76,7 +76,7 @@ def hash_rows(rows: Words, hashes: Words) -> None:
         hashes[r] = mixed
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def pack_rows(x: Bits, rows: Words, hashes: Words) -> None:
     """Write rows x, shape (rows, n), as words, shape (rows, ceil(n / 64)), and their hashes, shape (rows,).
 
@@ -93,7 +93,7 @@ def pack_rows(x: Bits, rows: Words, hashes: Words) -> None:
     hash_rows(rows, hashes)
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def find_rows(slots: Words, keys: Words, rows: Words, hashes: Words, start: int, places: NDArray[np.intp]) -> None:
     """Look for rows[start:], shape (rows, words), in a table: places[r] becomes the place of row r, or -1.
 
@@ -122,7 +122,7 @@ def find_rows(slots: Words, keys: Words, rows: Words, hashes: Words, start: int,
             slot = (slot + _ONE) & mask
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def add_rows(
     slots: Words, keys: Words, count: int, rows: Words, hashes: Words, start: int, places: NDArray[np.intp]
 ) -> tuple[int, int]:
@@ -158,7 +158,7 @@ def add_rows(
     return count, hashes.size
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def rebuild(slots: Words, keys: Words, count: int) -> int:
     """Fill free slots with the first `count` of the keys; give how many of these are distinct."""
     hashes, places = np.empty(count, np.uint64), np.full(count, -1)
@@ -167,7 +167,7 @@ def rebuild(slots: Words, keys: Words, count: int) -> int:
     return distinct
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def look_up(
     x: Bits, young: Table, old: Table, rows: Words, hashes: Words, found: Fitness, indices: NDArray[np.intp]
 ) -> tuple[int, int]:
@@ -209,7 +209,7 @@ def look_up(
     return new, moved
 
 
-@njit(cache=True)
+@njit(**EXACT)
 def insert(
     young: Table, count: int, old: Table, rows: Words, hashes: Words, numbers: Fitness, start: int
 ) -> tuple[int, int, int]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from daedal.kernels.climbing import go_on_climbing, start_climb
-from daedal.kernels.compilation import EXACT
+from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.jobs import FREE, Integers, Jobs, Memory, Words, is_answered
 from daedal.kernels.mixing import go_on_mixing, start_mixing
 

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from daedal.settings.shared import Shared
+
 
 @cache
-def _controller() -> ThreadpoolController:
+def _libraries(*, of_thread: bool) -> Sequence[Any]:
+    """Give the BLAS libraries with a number for each thread (those that use OpenMP), or with one for the process."""
     import scipy.linalg  # noqa: F401  Numba calls SciPy's BLAS: it has to be loaded before it can be limited.
 
-    return ThreadpoolController()
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    return [one for one in found if (getattr(one, "threading_layer", "") == "openmp") == of_thread]
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS to one thread while the context lasts; afterwards the caller's number is restored."""
-    limiter: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limiter
+@contextmanager
+def held_to_one(libraries: Sequence[Any]) -> Iterator[None]:
+    """Hold libraries, as threadpoolctl has them, to one thread while the context lasts."""
+    before = [(library, library.get_num_threads()) for library in libraries]
+    for library, _ in before:
+        _set(library, 1)
+    try:
+        yield
+    finally:
+        for library, number in before:
+            _set(library, number)
+
+
+def _set(library: Any, number: int | None) -> None:
+    """Set a number, whichever thread set the last one: some versions of threadpoolctl would leave it to that one."""
+    release = getattr(library, "clear_controlling_thread", lambda **_: None)
+    release(force=True)
+    if number is not None:
+        library.set_num_threads(number)
+    release(force=True)
+
+
+_PROCESS = Shared(lambda: held_to_one(_libraries(of_thread=False)))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread while the context lasts; then the caller's number is restored.
+
+    Most libraries have one number for the whole process: there, the last of several runs in threads restores it.
+    """
+    with _PROCESS, held_to_one(_libraries(of_thread=True)):
+        yield

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 
 LANES = 8  # float32 numbers in one vector; rows are padded to a multiple of it, so that no loop has a slow tail
 

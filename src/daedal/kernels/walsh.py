@@ -9,10 +9,9 @@ the parts begin and where the last one ends, so that no sign has to be looked up
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS
+from daedal.kernels.compilation import OPTIONS, njit
 from daedal.kernels.counting import count_bits
 from daedal.kernels.lasso import column_total
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
+import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -14,12 +16,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from daedal.settings.texts import describe_error
+
 T = TypeVar("T")
 
 _modules: dict[str, str] = {}
 """Files that were loaded, by the names of their modules: other processes have to load them, too."""
 
+_run: set[str] = set()
+"""Files that were loaded in this process, also those whose code has travelled since."""
 
+_OURS = Path(__file__).parents[1]
 _LARGEST_FILE = 2**26
 
 
@@ -37,6 +44,8 @@ def load(spec: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         raise ValueError(f"there is no {name!r} in {path}") from None
+    except Exception as error:  # its own __getattr__
+        raise ValueError(f"{path} could not be asked for {name!r}: {describe_error(error)}") from error
 
 
 def load_file(path: str) -> ModuleType:
@@ -53,22 +62,41 @@ def load_file(path: str) -> ModuleType:
 def _loaded(path: Path, digest: str) -> ModuleType:
     """Run a file, once as long as its content, which the digest stands for, is the same."""
     # Not its own name: a file may well be called random.py, and two files alike.
-    name = f"daedal_file_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    name = f"daedal_file_{path.stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
     specification = importlib.util.spec_from_file_location(name, path)
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    folder = str(path.parent.resolve())
+    folder = os.path.realpath(path.parent)  # not resolve, which raises RuntimeError for links in a circle
     if folder not in sys.path:
         sys.path.append(folder)
     sys.modules[name] = module  # so that what the file defines can find its own module
     try:
         specification.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
         del sys.modules[name]
-        raise ValueError(f"{path} could not be run: {type(error).__name__}: {error}") from error
+        raise
+    except BaseException as error:
+        del sys.modules[name]
+        raise ValueError(f"{path} could not be run: {describe_error(error)}") from error
     _modules[name] = str(path)
+    _run.add(str(path))
     return module
+
+
+def place_in_file(error: BaseException) -> str | None:
+    """Say where in a file that was loaded an exception comes from, be it from what that file has called; None if not.
+
+    What daedal's own code raises, called from such a file or not, does not count: that may be a defect of its own.
+    """
+    place = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if file in _run:
+            place = f"{file}, line {line}"
+        elif Path(file).is_relative_to(_OURS):
+            place = None
+    return place
 
 
 def loaded_files() -> list[str]:
@@ -107,7 +135,7 @@ def entry_point(group: str, name: str, read: Callable[[Any], T]) -> T:
         return read(found.load())
     except (Exception, SystemExit) as error:
         package = found.dist.name if found.dist else found.module
-        why = f"{type(error).__name__}: {error}; mend or remove the package"
+        why = f"{describe_error(error)}; mend or remove the package"
         raise ValueError(f"{name!r} of the package {package} cannot be used: {why}") from error
 
 

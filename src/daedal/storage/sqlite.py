@@ -19,7 +19,8 @@ _LEAST_BYTES = 512
 
 _NO_DATABASE = "got a file that is not an SQLite database; name another one"
 _SIGNS_OF_DAMAGE = (
-    "Could not decode to UTF-8", "no such table", "no such column", "malformed database", "unsupported file"
+    "Could not decode to UTF-8", "no such table", "no such column", "malformed database", "unsupported file",
+    "cannot modify", "table "
 )  # fmt: skip
 """What SQLite says of our own, fixed statements only where the file is not as it was made."""
 
@@ -219,18 +220,25 @@ def _where(path: str | os.PathLike[str], what: str) -> str:
 
 
 @contextmanager
-def errors_explained(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+def errors_explained(path: str | os.PathLike[str], what: str, *, checked: bool = False) -> Iterator[None]:
     """Turn what SQLite says about the file and its disk into one clear sentence; mistakes in programs pass as they are.
 
+    `checked` says that all values are as they should be, so that a file whose constraints they break is damaged.
     ValueError for a file that is damaged or no SQLite database; TimeoutError, PermissionError or another OSError.
     """
     try:
         yield
     except sqlite3.Error as error:
-        explained = _explained(error, _where(path, what))
+        explained = _explained(error, _where(path, what), checked=checked)
         if explained is None:
             raise
         raise explained from error
+    except UnicodeDecodeError as error:  # of the message in which SQLite names what is damaged
+        raise ValueError(_damaged(_where(path, what), error)) from error
+
+
+def _damaged(where: str, error: Exception) -> str:
+    return f"expected {where}, got a damaged file ({error}); restore a copy or name another one"
 
 
 def _result_code(error: sqlite3.Error) -> int | None:
@@ -239,15 +247,16 @@ def _result_code(error: sqlite3.Error) -> int | None:
     return None if code is None else code & 0xFF
 
 
-def _explained(error: sqlite3.Error, where: str) -> OSError | ValueError | None:
+def _explained(error: sqlite3.Error, where: str, *, checked: bool) -> OSError | ValueError | None:
     code = _result_code(error)
-    if code in (None, sqlite3.SQLITE_ERROR) and str(error).startswith(_SIGNS_OF_DAMAGE):
+    broken = checked and code in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
+    if broken or (code in (None, sqlite3.SQLITE_ERROR) and str(error).startswith(_SIGNS_OF_DAMAGE)):
         code = sqlite3.SQLITE_CORRUPT
     match code:
         case sqlite3.SQLITE_NOTADB:
             return ValueError(f"expected {where}, {_NO_DATABASE}")
         case sqlite3.SQLITE_CORRUPT:
-            return ValueError(f"expected {where}, got a damaged file ({error}); restore a copy or name another one")
+            return ValueError(_damaged(where, error))
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return TimeoutError(
                 f"expected to use {where}, but another process kept it locked; try again when that has ended"

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from daedal.settings.parameters import unknown
+from daedal.settings.texts import storable, visible
 from daedal.study.files import WRITTEN_BY
 
 FORMATS = ("csv", "json", "parquet")
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # and the wide ones, which some spreadsheets know
 _ARROW = {bool: "bool_", int: "int64", float: "float64", str: "string"}
 
 
@@ -39,11 +41,19 @@ def _csv(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Iter
     writer = csv.writer(text)
     writer.writerow(columns)
     for row in rows:
-        writer.writerow(row.values())
+        writer.writerow([_cell(value) for value in row.values()])
         yield text.getvalue().encode()
         text.seek(0)
         text.truncate()
     yield text.getvalue().encode()  # the titles, where there was no row
+
+
+def _cell(value: Any) -> Any:
+    """Keep a text from being obeyed: by a terminal, or by a spreadsheet, which computes what begins like a formula."""
+    if not isinstance(value, str):
+        return value
+    text = "\n".join(map(visible, value.split("\n")))  # a cell may have several lines
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
 def _json(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> Iterator[bytes]:
@@ -67,5 +77,9 @@ def _parquet(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> 
     buffer = io.BytesIO()
     fields = [(name, getattr(arrow, _ARROW[kind])()) for name, kind in columns.items()]
     schema = arrow.schema(fields, metadata=WRITTEN_BY)
-    parquet.write_table(arrow.Table.from_pylist([dict(row) for row in rows], schema=schema), buffer)
+    parquet.write_table(arrow.Table.from_pylist(list(map(_encodable, rows)), schema=schema), buffer)
     yield buffer.getvalue()
+
+
+def _encodable(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: storable(value) if isinstance(value, str) else value for name, value in row.items()}

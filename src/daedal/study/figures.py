@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from daedal.settings.texts import printable
 from daedal.storage.atomic import replace_file
 from daedal.study.analysis import Effort, Runs, efforts
 from daedal.study.files import FIGURES
@@ -189,4 +190,4 @@ def draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
 
 def plain_text(text: str) -> str:
     """Keep matplotlib from reading a formula between two dollars."""
-    return " ".join(text.split()).replace("$", r"\$")
+    return printable(text).replace("$", r"\$")

@@ -16,7 +16,7 @@ def store_locked(path: Path) -> Iterator[None]:
 
     A file beside the store is locked, which ends with the process, however it ends.
     """
-    path = path.resolve()  # whatever name it goes by
+    path = Path(os.path.realpath(path))  # whatever name it goes by; resolve refuses links in a circle
     beside = path.with_name(path.name + ".lock")
     if os.path.lexists(beside) and not (beside.is_file() and not beside.stat().st_size):  # it would be emptied
         raise ValueError(f"expected no file, or an empty one, at {beside}, the lock of the store; move it away")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from daedal.result import Result
+from daedal.settings.texts import storable
 from daedal.storage.sqlite import errors_explained, open_database, transaction
 from daedal.study.environment import environment
 from daedal.study.run import COLUMNS, DONE, Run, packed_history, unpacked_history
@@ -102,7 +103,7 @@ class Store:
             given = json.loads(spec)
             recall_algorithms(given, lambda: self._query("SELECT algorithm, content FROM cells"))
             return Study.from_dict(given, stored=True), int(confirm), bool(full_grid)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
             raise ValueError(f"expected a study in {self.path}, but it cannot be read: {error}") from error
 
     def record(self, cell: Cell, seed: int, outcome: Result | str, *, status: str = DONE) -> None:
@@ -110,7 +111,7 @@ class Store:
 
         A run that ended well is never overwritten; one that did not is, and has no history.
         """
-        row = {"error": outcome} if isinstance(outcome, str) else _row(outcome)
+        row = {"error": storable(outcome)} if isinstance(outcome, str) else _row(outcome)
         row |= {"seed": seed, "status": status, "finished": datetime.now(UTC).isoformat(timespec="seconds")}
         execute = self._connection.execute
         with self._writing():
@@ -134,7 +135,7 @@ class Store:
                 theirs._connection.backup(target)
             self._connection.execute("ATTACH ? AS other", (str(copy),))
             try:
-                with errors_explained(f"{self.path} or {other}", _WHAT), transaction(self._connection):
+                with errors_explained(f"{self.path} or {other}", _WHAT, checked=True), transaction(self._connection):
                     counts = [self._connection.execute(statement).rowcount for statement in TAKE_OVER]
             finally:
                 self._connection.execute("DETACH other")
@@ -167,6 +168,8 @@ class Store:
                 "ORDER BY run"
             )
             names = [column[0] for column in cursor.description]
+            if missing := COLUMNS.keys() - {*names, "preset"}:
+                raise sqlite3.DatabaseError(f"no such column: {min(missing)}")
             shown = self._names()
             for values in cursor:
                 row = dict(zip(names, values, strict=True))
@@ -200,17 +203,18 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with errors_explained(self.path, _WHAT), transaction(self._connection):
+        with errors_explained(self.path, _WHAT, checked=True), transaction(self._connection):
             yield
 
     def _cell(self, cell: Cell) -> int:
         """Give the number of a cell, which is written when its first run is."""
         content = json.dumps(cell.content, sort_keys=True, default=repr)
         settings = json.dumps(cell.algorithm.settings, default=repr)
+        name = storable(cell.algorithm.algorithm.name)
         self._connection.execute(
             "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, budget, settings, content) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (cell.key, cell.problem.name, cell.algorithm.algorithm.name, cell.popsize, cell.budget, settings, content),
+            (cell.key, storable(cell.problem.name), name, cell.popsize, cell.budget, settings, content),
         )
         return int(self._connection.execute("SELECT id FROM cells WHERE key = ?", (cell.key,)).fetchone()[0])
 

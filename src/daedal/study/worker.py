@@ -22,6 +22,7 @@ from daedal.result import Result
 from daedal.run.config import RunConfig
 from daedal.settings.parameters import current
 from daedal.settings.plugins import file_digest, send_by_value
+from daedal.settings.shared import Shared
 
 Pool: TypeAlias = ProcessPool | ExecutorPool
 
@@ -68,9 +69,12 @@ def run_config(work: RunConfig | bytes) -> Result:
     return result
 
 
+_QUIET = Shared(lambda: redirect_stdout(sys.stderr))  # an executor's workers may be threads of one process
+
+
 def run_quietly(config: RunConfig) -> Result:
     """Make a run; what the objective prints goes to standard error, and nobody is warned in every run anew."""
-    with redirect_stdout(sys.stderr):
+    with _QUIET:
         return config.run(warn=False)
 
 

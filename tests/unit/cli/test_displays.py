@@ -80,6 +80,17 @@ def test_a_run_on_a_terminal_is_a_table_of_its_last_generations() -> None:
 # A study
 
 
+@pytest.mark.parametrize("kind", [None, "xterm-256color"])
+def test_names_of_a_users_model_are_shown_and_not_obeyed(kind: str | None) -> None:
+    console = a_console(kind=kind)
+    with LiveTable("mine\x1b]0;title\a on [red]x[/red]", console=console, clock=Clock()) as table:
+        table.update(a_record(1, **{"[red]loss[/red]\a": 1.0}))
+    shown = text_of(console)
+    assert r"mine\x1b]0;title\x07 on [red]x[/red]" in shown
+    assert "\a" not in shown
+    assert "[red]loss[/red]" in shown or kind is None  # a line comes later
+
+
 def a_progress(problems: int = 1, *, full_grid: bool = False, **changes: Any) -> Progress:
     names = [f"onemax:n={10 + number}" for number in range(problems)]
     study = Study.from_dict({"problems": names, "algorithms": ["umda"], "popsizes": [50, 100], "runs": 2})

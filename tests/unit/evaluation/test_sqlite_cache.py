@@ -167,3 +167,13 @@ def test_wrong_rows_and_values_are_refused_and_nothing_is_added(path: Path) -> N
         cache.find(right)
     with pytest.raises(ValueError, match="n=0"):
         opened(path, n=0)
+
+
+def test_any_name_and_version(path: Path) -> None:
+    rows = every(12)[:2]
+    with opened(path, objective="\udcff", version="\ud800\x00") as cache:
+        cache.add(rows, np.array([1.0, 2.0]))
+    with opened(path, objective="\udcff", version="\ud800\x00") as cache:
+        assert cache.find(rows)[1].all()
+    with opened(path, objective="\udcfe", version="\ud800\x00") as cache:
+        assert not cache.find(rows)[1].any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -10,11 +11,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import pytest
 
 import daedal
 from daedal import kernels
-from daedal.kernels.compilation import STAMP, discard_stale, is_compiled, sources_digest
+from daedal.kernels.compilation import STAMP, MachineCode, discard_stale, is_compiled, sources_digest
 
 TAG = f"py{sys.version_info.major}{sys.version_info.minor}"
 
@@ -69,10 +71,18 @@ class Package:
         files = sorted((self.cache_folder or self.kernels).rglob("*.nb[ic]"))
         return {file.name: (file.stat().st_mtime_ns, file.stat().st_size) for file in files}
 
-    def run(self, program: str = PROGRAM) -> tuple[str, bool]:
+    def run(self, program: str = PROGRAM, **settings: str) -> tuple[str, bool]:
         """Run a program; give what it prints below its own file, and whether it says that it compiles."""
+        done = self.process(program, **settings)
+        assert "arning" not in done.stderr
+        file, value = done.stdout.split()
+        assert Path(file).is_relative_to(self.folder)
+        return value, "compiling" in done.stderr
+
+    def process(self, program: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        """Run a program, to its good end, with some settings in its environment."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-        environment["PYTHONPATH"] = str(self.folder)
+        environment |= {"PYTHONPATH": str(self.folder), **settings}
         if self.cache_folder is not None:
             environment["NUMBA_CACHE_DIR"] = str(self.cache_folder)
         command = [sys.executable, "-c", program]
@@ -80,10 +90,7 @@ class Package:
             command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
         assert done.returncode == 0, done.stderr
-        assert "arning" not in done.stderr
-        file, value = done.stdout.split()
-        assert Path(file).is_relative_to(self.folder)
-        return value, "compiling" in done.stderr
+        return done
 
     def change_logistic(self, value: str) -> None:
         """Let the logistic function be a constant."""
@@ -125,7 +132,80 @@ def test_what_was_just_compiled_computes_what_the_cache_computes(tmp_path: Path)
     assert package.run(FIT) == (compiled, False)
 
 
+IMPORTS = """
+import importlib, pkgutil, daedal
+for one in pkgutil.walk_packages(daedal.__path__, "daedal."):
+    if not one.name.endswith("__main__"):
+        importlib.import_module(one.name)
+print(daedal.__file__)
+"""
+
+
+def test_to_import_something_writes_nothing(tmp_path: Path) -> None:
+    package = Package(tmp_path / "copy", without="__pycache__")
+    home = tmp_path / "home"
+    home.mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    settings = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = package.process(IMPORTS, MPLCONFIGDIR=str(home), **settings)
+    assert Path(done.stdout.strip()).is_relative_to(package.folder)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_kernels_are_compiled_where_nothing_can_be_written(tmp_path: Path) -> None:
+    """Neither beside the sources, nor in a home, nor where NUMBA_CACHE_DIR says; for root, too."""
+    package = Package(tmp_path / "copy")
+    (package.kernels / "__pycache__").write_text("where a folder should be")
+    home = tmp_path / "home"
+    home.touch()
+    settings = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "NUMBA_CACHE_DIR": str(home / "numba")}
+    done = package.process(PROGRAM, PYTHONDONTWRITEBYTECODE="1", **settings)
+    assert done.stdout.split()[1] == "0.5"
+    (line,) = done.stderr.splitlines()
+    assert "NUMBA_CACHE_DIR" in line
+
+
+def test_damaged_machine_code_is_made_again(tmp_path: Path) -> None:
+    package = Package(tmp_path / "copy")
+    value, _ = package.run()
+    for damage in (b"", b"garbled", b"\x80\x05]."):
+        for file in (package.kernels / "__pycache__").glob("*.nb[ic]"):
+            file.write_bytes(damage)
+        assert package.run()[0] == value
+    whole = package.compiled()
+    assert package.run() == (value, False)
+    assert package.compiled() == whole, "what was made again is kept"
+
+
 # Without other processes
+
+
+class FullDisk:
+    """Numba's cache, on a disk that takes nothing."""
+
+    cache_path = os.devnull
+
+    def __init__(self, function: object) -> None:
+        """Nothing is looked for."""
+
+    def load_overload(self, *_: object) -> None:
+        return None
+
+    def save_overload(self, *_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def double(x: int) -> int:
+        return 2 * x
+
+    kernel = numba.njit(double)
+    kernel._cache = MachineCode(double, FullDisk)
+    assert kernel(4) == 8
+    assert kernel(4.5) == 9.0
+    (record,) = caplog.records
+    assert "No space left" in record.getMessage()
+    assert "NUMBA_CACHE_DIR" in record.getMessage()
 
 
 @pytest.fixture
@@ -180,34 +260,34 @@ def test_machine_code_of_other_sources_goes_and_nothing_else(
     if stamp is not None:
         (compiled / STAMP).write_bytes(stamp)
     before = names(compiled)
-    discard_stale(kernel_of(str(compiled)), sources)
+    discard_stale(compiled, sources)
     gone = {f"one.f-3.{TAG}.1.nbc", f"one.f-3.{TAG}.nbi", f"two._g-12.{TAG}.2.nbc", f"two._g-12.{TAG}.nbi"}
     assert names(compiled) == before - gone | {STAMP}
     assert (compiled / STAMP).read_text() == sources_digest(sources)
 
 
 def test_machine_code_of_the_same_sources_stays(compiled: Path, sources: Path) -> None:
-    discard_stale(kernel_of(str(compiled)), sources)
+    discard_stale(compiled, sources)
     fresh = compiled / f"one.f-3.{TAG}.nbi"
     fresh.touch()
     before = names(compiled)
-    discard_stale(kernel_of(str(compiled)), sources)
+    discard_stale(compiled, sources)
     assert names(compiled) == before
     (sources / "two.py").write_text("b = 3\n")
-    discard_stale(kernel_of(str(compiled)), sources)
+    discard_stale(compiled, sources)
     assert not fresh.exists()
 
 
 def test_folders_that_are_not_there_or_cannot_be_written_to(compiled: Path, sources: Path) -> None:
     folder = sources / "not" / "yet"
-    discard_stale(kernel_of(str(folder)), sources)
+    discard_stale(folder, sources)
     assert names(folder) == {STAMP}
     a_file = sources / "one.py"
-    for path in (None, str(a_file), str(a_file / "below")):
-        discard_stale(kernel_of(path), sources)
+    for path in (a_file, a_file / "below"):
+        discard_stale(path, sources)
     assert a_file.read_text() == "a = 1\n"
     (compiled / STAMP).mkdir()  # the stamp can neither be read nor written
-    discard_stale(kernel_of(str(compiled)), sources)
+    discard_stale(compiled, sources)
 
 
 def test_what_goes_while_one_looks_does_no_harm(compiled: Path, sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +299,7 @@ def test_what_goes_while_one_looks_does_no_harm(compiled: Path, sources: Path, m
         unlink(path, missing_ok=missing_ok)
 
     monkeypatch.setattr(Path, "unlink", twice)
-    discard_stale(kernel_of(str(compiled)), sources)
+    discard_stale(compiled, sources)
     assert (compiled / STAMP).exists()
 
 

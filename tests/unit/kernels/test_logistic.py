@@ -12,7 +12,7 @@ from daedal.kernels.tiles import OPTIONS
 STATED_ERROR = 4e-7
 
 
-@njit(**(OPTIONS | {"cache": False}))
+@njit(**OPTIONS)
 def _apply(x: np.ndarray, out: np.ndarray) -> None:
     for i in range(x.size):
         out[i] = logistic(x[i])

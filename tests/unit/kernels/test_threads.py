@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 import scipy.linalg  # noqa: F401  both BLAS libraries are loaded before they are counted
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import daedal
 from daedal.kernels.threads import one_blas_thread
 from daedal.models import DAE, RBM, Model
 
@@ -55,3 +58,23 @@ def test_networks_train_and_sample_with_one(model: Model) -> None:
     for rng in (training, sampling):
         assert rng.seen
         assert all(threads == {1} for threads in rng.seen)
+
+
+def test_runs_in_threads_leave_the_number_as_it_was() -> None:
+    """Both train at once; the one that began first ends first, while the other has still to train."""
+    both, first_ended = threading.Barrier(2), threading.Event()
+
+    def run(number: int) -> None:
+        with one_blas_thread():
+            both.wait()
+            daedal.maximize(lambda x: x.sum(axis=1), n=6, algorithm="dae", popsize=20, seed=1, max_generations=2)
+            if number:
+                first_ended.wait()
+                assert blas_threads() == {1}
+        if not number:
+            first_ended.set()
+
+    with threadpool_limits(limits=2, user_api="blas"), ThreadPoolExecutor(2) as threads:
+        for done in [threads.submit(run, number) for number in (0, 1)]:
+            done.result()
+        assert blas_threads() == {2}

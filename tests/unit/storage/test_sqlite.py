@@ -381,5 +381,9 @@ def test_mistakes_in_programs_are_not_explained_away(path: Path) -> None:
         ]:
             with pytest.raises(error, match=says), errors_explained(path, "a diary"):
                 connection.execute(statement).fetchall()
+        with pytest.raises(ValueError, match="damaged"), errors_explained(path, "a diary", checked=True):
+            connection.execute("INSERT INTO note VALUES (NULL)")  # of values that are right, the file is to blame
+        with pytest.raises(ValueError, match="damaged"), errors_explained(path, "a diary"):
+            b"\xff".decode()  # as sqlite3 does with the name of what is damaged
     with pytest.raises(sqlite3.ProgrammingError, match="closed"), errors_explained(path, "a diary"):
         connection.execute("SELECT 1")

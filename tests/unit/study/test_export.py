@@ -37,6 +37,24 @@ def test_csv_comes_back() -> None:
     ]
 
 
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\n=", " =", "\uff1d"])
+def test_no_text_of_a_csv_is_a_formula_and_numbers_stay_numbers(start: str) -> None:
+    """A spreadsheet takes what is behind an apostrophe as it is."""
+    row = {"problem": f"{start}1+1", "seed": -1, "success": None, "best": -math.inf, "error": "\t=1", "x": "01"}
+    (read,) = csv.DictReader(io.StringIO(written([row], "csv").decode(), newline=""))
+    assert read["problem"] == f"'{start}1+1"
+    assert (read["seed"], read["best"], read["error"], read["x"]) == ("-1", "-inf", r"\t=1", "01")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_any_text_can_be_written(form: str) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    text = written([ROWS[0] | {"problem": "\udcff", "error": "\x1b"}], form)
+    assert text
+    assert form == "parquet" or b"\x1b" not in text
+
+
 def test_json_comes_back_and_has_no_words_that_are_not_json() -> None:
     text = written(ROWS, "json").decode()
 

@@ -526,3 +526,73 @@ def test_a_store_takes_nothing_from_itself_or_from_what_is_none(store: Store, tm
         with pytest.raises((ValueError, FileNotFoundError), match=says):
             store.take_over(other)
     assert len(store) == 0
+
+
+def test_any_text_can_be_kept(store: Store) -> None:
+    odd = "\udcff\x00\x1b"
+    one = cell(problems=[{"problem": "onemax:n=6", "name": odd}], algorithms=[{"algorithm": "umda", "name": odd}])
+    store.record(one, 3, f"OSError: {odd}", status=FAILED)
+    assert store.run(one, 3).error == "OSError: \\udcff\x00\x1b"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "CREATE TRIGGER t BEFORE INSERT ON cells BEGIN SELECT raise(abort, 'no'); END",
+        "DROP VIEW results; DROP TABLE runs; CREATE VIEW runs AS SELECT 1 AS id",
+        "DROP TABLE histories; CREATE TABLE histories (run, history, more)",
+        "DROP VIEW results; CREATE VIEW results AS SELECT 1 AS run",
+    ],
+)
+def test_a_store_whose_tables_are_not_as_they_were_made_is_damaged(tmp_path: Path, result: Result, damage: str) -> None:
+    good, bad = tmp_path / "good.db", tmp_path / "bad.db"
+    for path in (good, bad):
+        with Store(path) as store:
+            store.record(cell(popsizes=[30]) if path == bad else cell(), 3, result)
+    with closing(sqlite3.connect(bad)) as connection:
+        connection.executescript(damage)
+
+    def use(store: Store) -> None:
+        store.take_over(good)
+        store.record(cell(), 4, result)
+        list(store.rows())
+
+    with Store(bad) as store, pytest.raises(ValueError, match="damaged"):
+        use(store)
+    with Store(good) as store:
+        assert len(store) == 1
+
+
+def test_merging_a_store_with_rows_that_none_can_have(tmp_path: Path, result: Result) -> None:
+    good, bad = tmp_path / "good.db", tmp_path / "bad.db"
+    with Store(good) as store, Store(bad) as other:
+        store.record(cell(), 3, result)
+        other.remember(study())
+        other._connection.execute("PRAGMA writable_schema = ON")
+        other._connection.execute("UPDATE sqlite_master SET sql = replace(sql, 'confirm INTEGER NOT NULL', 'confirm')")
+    with closing(sqlite3.connect(bad)) as connection:
+        connection.execute("UPDATE studies SET confirm = NULL")
+        connection.commit()
+    with Store(good) as store:
+        with pytest.raises(ValueError, match="damaged"):
+            store.take_over(bad)
+        assert len(store) == 1
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "confirm = 9e999",
+        "spec = x'ff'",
+        "spec = '[]'",
+        "spec = '{}'",
+        f"spec = '{'[' * 100_000}'",
+        "spec = '{\"runs\": 1e999}'",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_study_that_nobody_can_have_written_is_refused(store: Store, damage: str) -> None:
+    store.remember(study())
+    store._connection.execute(f"UPDATE studies SET {damage}")
+    with pytest.raises(ValueError, match="cannot be read"):
+        store.study()

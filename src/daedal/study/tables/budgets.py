@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+from daedal.settings.texts import printable
 from daedal.study.analysis import Measure
 from daedal.study.budgets import BudgetRow, mean_ranks
 from daedal.study.rank_tests import Test
 from daedal.study.statistics import can_be_significant
-from daedal.study.tables.content import EMPTY, NONE, OPEN, UNKNOWN, Cell, one_line, problem_title, seconds_text
+from daedal.study.tables.content import EMPTY, NONE, OPEN, UNKNOWN, Cell, problem_title, seconds_text
 from daedal.study.tables.latex import sheet_latex
 from daedal.study.tables.legend import test_words
 from daedal.study.tables.markdown import sheet_markdown
@@ -111,7 +112,7 @@ def _cells(row: BudgetRow, write: Callable[[float], str], whole: bool) -> dict[s
     ert = UNKNOWN if row.solved is None else OPEN if not row.runs else NONE if row.ert is None else f"{row.ert:,.0f}"
     texts = {
         "budget": f"{row.budget:,}",
-        "Algorithm": one_line(row.algorithm.name),
+        "Algorithm": printable(row.algorithm.name),
         "popsize": "" if row.popsize is None else f"{row.popsize:,}",
         "median": median,
         "rank": rank,
@@ -132,7 +133,7 @@ def _overall(rows: Sequence[BudgetRow], names: Sequence[str]) -> list[list[Cell]
     lines = []
     for budget, of_budget in mean_ranks(rows).items():
         for number, (name, rank) in enumerate(of_budget.items()):
-            texts = {"budget": "" if number else f"{budget:,}", "Algorithm": one_line(name), "rank": f"{rank:.3g}"}
+            texts = {"budget": "" if number else f"{budget:,}", "Algorithm": printable(name), "rank": f"{rank:.3g}"}
             lines.append([Cell(text=texts.get(column, "")) for column in names])
     return lines
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from daedal.objectives.spec import without_folder
+from daedal.settings.texts import printable
 from daedal.study.analysis import Effort, Measure, Row, Runs, efforts
 from daedal.study.plan import Unsettled
 from daedal.study.published import Published, PublishedTable, is_theirs
@@ -67,7 +68,7 @@ def problem_title(problem: StudyProblem) -> tuple[str, str]:
 
     There, only the name of a file is given, not where it lies.
     """
-    name, spec = one_line(problem.name), one_line(without_folder(problem.problem))
+    name, spec = printable(problem.name), printable(without_folder(problem.problem))
     return name, "" if without_folder(name) == spec else f"({spec})"
 
 
@@ -168,7 +169,7 @@ def size_lines(study: Study, runs: Runs) -> tuple[list[str], dict[StudyProblem, 
     for problem, algorithm, of_pair in found:
         if of_pair:
             chosen = [[of_size[name] for name in columns] for of_size in map(_size_cells, of_pair)]
-            lines.setdefault(problem, []).append((one_line(algorithm.name), chosen))
+            lines.setdefault(problem, []).append((printable(algorithm.name), chosen))
     return columns, lines
 
 
@@ -194,8 +195,3 @@ def _best(best: Measure | None) -> Cell:
     if best is None:
         return Cell(text=NONE)
     return Cell(text=f"{best.mean:.6g}", sd=f"{best.sd:.2g}" if math.isfinite(best.sd) else "")
-
-
-def one_line(text: str) -> str:
-    """Put a text into one line."""
-    return " ".join(text.split())

@@ -6,11 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from daedal.settings.texts import printable
 from daedal.study.analysis import Row
 from daedal.study.plan import LEVELS
 from daedal.study.published import PublishedTable
 from daedal.study.rank_tests import Test
-from daedal.study.tables.content import LEFT, NONE, OPEN, OTHER, Cell, of_rows, one_line
+from daedal.study.tables.content import LEFT, NONE, OPEN, OTHER, Cell, of_rows
 from daedal.study.tables.legend import legend_of
 from daedal.study.tables.sheets import Group, Sheet, side_by_side
 
@@ -126,7 +127,7 @@ def _latex_cells(cell: Cell, numbers: bool) -> str:
 
 
 def _escaped(text: str) -> str:
-    escaped = "".join(_LATEX.get(sign) or _known(sign) for sign in unicodedata.normalize("NFC", one_line(text)))
+    escaped = "".join(_LATEX.get(sign) or _known(sign) for sign in unicodedata.normalize("NFC", printable(text)))
     return re.sub("-(?=-)", "-{}", escaped)  # or two would become a dash
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from daedal.settings.texts import printable
 from daedal.study.analysis import Effort, Row, Runs
 from daedal.study.plan import LEVELS
 from daedal.study.published import PublishedTable
@@ -21,7 +22,6 @@ from daedal.study.tables.content import (
     effort_lines,
     marked_title,
     of_rows,
-    one_line,
     problem_title,
     size_lines,
 )
@@ -36,7 +36,8 @@ def markdown(
 
     Examples
     --------
-    >>> from daedal.study.analysis import analyse
+    >>> from daedal.settings.texts import printable
+    from daedal.study.analysis import analyse
     >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
     >>> print(markdown(analyse(study, {})).splitlines()[2])
     | onemax:n=20 | umda | … | … | … | … | … | … |
@@ -106,7 +107,7 @@ def _markdown_cell(cell: Cell) -> str:
 
 def _marked_down(text: str) -> str:
     """Put a backslash before what Markdown would take for its own."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~$])", r"\\\1", one_line(text))
+    return re.sub(r"([\\`*_{}\[\]<>#|~$])", r"\\\1", printable(text))
 
 
 def _markdown_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:

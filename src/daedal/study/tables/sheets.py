@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
+from daedal.settings.texts import printable
 from daedal.study.analysis import Row
 from daedal.study.plan import LEVELS
 from daedal.study.published import PublishedTable
-from daedal.study.tables.content import EMPTY, Block, Cell, block_of, marked_title, one_line
+from daedal.study.tables.content import EMPTY, Block, Cell, block_of, marked_title
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _groups(
     return [
         Group(
             marked_title(problem, published),
-            with_names([(one_line(row.algorithm.name), lines_of(row)) for row in of_problem]),
+            with_names([(printable(row.algorithm.name), lines_of(row)) for row in of_problem]),
         )
         for problem, of_problem in groupby(rows, key=lambda row: row.problem)
     ]
