@@ -87,21 +87,6 @@ def interrupts_held() -> Iterator[None]:
 
 
 @contextmanager
-def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C; processes that are started meanwhile go on ignoring it."""
-    before = signal.getsignal(signal.SIGINT)
-    # It arrives in the main thread only, and a handler in C cannot be put back.
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
 def ended_properly() -> Iterator[None]:
     """Let a request to end, or a terminal that goes away, end things as Ctrl-C does: one after the other."""
     if threading.current_thread() is not threading.main_thread():
