@@ -167,3 +167,22 @@ def test_in_another_thread_nothing_is_held(block: Held) -> None:
     go_on.set()
     thread.join(60)
     assert failures == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_is_as_ctrl_c_and_is_known_afterwards(number: int) -> None:
+    before = signal.signal(number, signal.SIG_DFL)
+    with ended_properly() as came:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        with pytest.raises(KeyboardInterrupt), interrupts_held():  # noqa: PT012
+            signal.raise_signal(number)
+            assert came == [number]  # the second has to wait
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        assert came == [number, number]
+    assert signal.signal(number, signal.SIG_IGN) is signal.SIG_DFL
+    with ended_properly() as came:
+        signal.raise_signal(number)  # as nohup has it
+    assert came == []
+    assert signal.signal(number, before) is signal.SIG_IGN
