@@ -391,6 +391,32 @@ def test_a_worker_may_have_processes_of_its_own(method: str) -> None:
         assert messages_of(pool, 1) == [Message("a", Event.DONE, [1, 2])]
 
 
+CLOSED = """
+import os, sys
+from daedal.evaluation.process_pool import ProcessPool
+with ProcessPool(1, os.system) as pool:
+    pool.start(1, "echo said")
+    while not (messages := pool.wait()):
+        pass
+os.write(int(sys.argv[1]), str(messages[0].value).encode())
+"""
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)], ids=str)
+def test_workers_start_where_standard_descriptors_are_closed(closed: tuple[int, ...]) -> None:
+    reader, writer = os.pipe()
+    subprocess.run(
+        [sys.executable, "-c", CLOSED, str(writer)],
+        pass_fds=[writer],
+        preexec_fn=lambda: [os.close(one) for one in closed],
+        check=True,
+        timeout=60,
+    )
+    os.close(writer)
+    with open(reader, "rb") as told:
+        assert told.read() == b"0"
+
+
 # A spare one
 
 
