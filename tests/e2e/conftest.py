@@ -81,9 +81,14 @@ def mine(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def interrupted(plain_environment: dict[str, str], tmp_path: Path) -> Cli:
-    """Press Ctrl-C when processes of the command line stand in an objective of `mine`; nothing is left of them."""
+    """Press Ctrl-C when processes of the command line stand in an objective of `mine`; nothing is left of them.
 
-    def run(*words: object, standing: int = 1, **variables: str) -> subprocess.CompletedProcess[str]:
+    Or send the command, and it alone, another signal.
+    """
+
+    def run(
+        *words: object, standing: int = 1, number: signal.Signals = signal.SIGINT, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
         mark = uuid.uuid4().hex
         command = [sys.executable, "-m", "daedal", *map(str, words)]
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -95,7 +100,8 @@ def interrupted(plain_environment: dict[str, str], tmp_path: Path) -> Cli:
             signal.signal(signal.SIGINT, before)
         try:
             wait_until(lambda: process.poll() is not None or len(list(tmp_path.glob("pid-*"))) == standing)
-            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+            # As a terminal does it, to the whole group; or as an administrator does.
+            (os.killpg if number is signal.SIGINT else os.kill)(process.pid, number)
             out, err = process.communicate(timeout=60)
             wait_until(lambda: not marked(mark), "a process is left")
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -51,6 +52,23 @@ def test_what_an_objective_prints_is_not_among_the_json(cli: Cli, here: Cli, min
     for done in (here("solve", *how), cli("compare", *how, "--runs", 2, "--workers", 2)):
         read_report(done)
         assert "hello" in done.stderr
+
+
+def test_what_an_objective_writes_past_python_is_not_among_the_json_either(cli: Cli, mine: Path) -> None:
+    how = (f"{mine}:loud_below", "--n", 8, "-a", "umda", "--popsize", 20, "--json")
+    for words in (("solve", *how), ("solve", *how, "--workers", 2), ("compare", *how, "--runs", 2)):
+        done = cli(*words)
+        read_report(done)
+        for who in ("below", "a child", "C", "who has kept it"):
+            assert f"hello from {who}" in done.stderr
+
+
+@pytest.mark.parametrize("closed", [(1,), (0, 1, 2)], ids=str)
+def test_closed_descriptors_are_no_error(closed: tuple[int, ...], cli: Cli, mine: Path) -> None:
+    how = ("--n", 8, "-a", "umda", "--popsize", 20, "--max-generations", 1, "--workers", 2)
+    for objective in (f"{mine}:loud_below", "cmd:awk '{ print gsub(/1/, 1) }'"):
+        done = cli("solve", objective, *how, preexec_fn=lambda: [os.close(one) for one in closed])
+        assert done.returncode == 0, done.stderr
 
 
 def test_version_and_without_words_what_there_is(here: Cli) -> None:

@@ -12,13 +12,14 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from process_helpers import wait_until
+from process_helpers import MARK, marked, wait_until
 from study_helpers import SLOW_OBJECTIVE, Inline, stored, timeless
 
 from daedal.study.progress import Order
@@ -49,17 +50,6 @@ def finished(rows: Rows) -> Rows:
 # Processes
 
 
-def members(session: int) -> list[int]:
-    """Find the processes of a session that still run: a command, and all that it has started, and orphans of both."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            state, _, _, of_session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
-            if int(of_session) == session and state not in "ZX":
-                found.append(int(folder.name))
-    return found
-
-
 SLOW_STUDY = """
 runs = 10
 popsizes = [8, 16, 32]
@@ -75,7 +65,8 @@ class Chain:
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self.folder, self.store = folder, folder / "results.db"
         self.words = ("study", "run", folder / "study.toml", "--store", self.store, "--workers", "2")
-        self.environment = environment | {"HOLD": "25"}
+        self.mark = uuid.uuid4().hex
+        self.environment = environment | {"HOLD": "25", MARK: self.mark}
         self.process: subprocess.Popen[str] | None = None
 
     def start(self, until: Callable[[], object]) -> subprocess.Popen[str]:
@@ -99,14 +90,18 @@ class Chain:
         """Find the processes that are in the middle of a run."""
         return [int(file.name.removeprefix("pid-")) for file in self.folder.glob("pid-*")]
 
+    def members(self) -> list[int]:
+        """Find the command, and all that it has started, and orphans of both, in whatever group they are."""
+        return [int(line.partition(":")[0]) for line in marked(self.mark)]
+
     def end(self, how: signal.Signals) -> tuple[str, str]:
         """End the study; every process is gone soon, and every run that had ended is kept."""
         assert self.process is not None
         before = finished(stored(self.store))
-        assert self.process.pid in members(self.process.pid)
+        assert self.process.pid in self.members()
         # Ctrl-C as a terminal does it: to the workers, too.
         (os.killpg if how is signal.SIGINT else os.kill)(self.process.pid, how)
-        wait_until(lambda: not members(self.process.pid))
+        wait_until(lambda: not self.members())
         assert before.items() <= sound(self.store).items()
         return self.process.communicate()
 
@@ -135,11 +130,11 @@ def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(chain: C
     chain.end(signal.SIGKILL)
 
     process = chain.middle()
-    assert len(members(process.pid)) == 1 + 2 + 1  # the command, the workers, and one that keeps Python's books
+    assert len(chain.members()) == 1 + 2 + 1  # the command, the workers, and what ends them if it is killed
     victim = chain.workers()[0]
     os.kill(victim, signal.SIGKILL)
     wait_until(lambda: len(chain.workers()) == 3)  # another one goes on
-    assert victim not in members(process.pid)
+    assert victim not in chain.members()
     assert process.poll() is None
     refused(here(*chain.words), "another")  # while it runs, nobody else does, but all may look
     assert json.loads(here("study", "status", "--store", chain.store, "--json").stdout)["left"] > 0

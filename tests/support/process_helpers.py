@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 MARK = "DAEDAL_TEST_MARK"
@@ -37,3 +38,14 @@ def marked(mark: str) -> list[str]:
         except OSError:  # it has ended, or is not ours
             continue
     return [one for one in found if "resource_tracker" not in one]  # Python's own, one for all
+
+
+def children() -> set[int]:
+    """Give the processes that this one has started and that have not ended."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            if int(parent) == os.getpid() and state not in "ZX":
+                found.add(int(folder.name))
+    return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -81,4 +83,26 @@ def stands(x):
     if calls == int(os.environ["STAND_AT"]):
         sign_in()
         time.sleep(1000)
+    return x.sum(axis=1)
+
+
+def waits_for_a_child(x):
+    """As `stands`, but it is a program that takes so long, and does not listen."""
+    global calls
+    calls += 1
+    if calls == int(os.environ["STAND_AT"]):
+        command = f"trap '' TERM HUP; touch {FOLDER}/pid-$$; sleep 1000; sleep 1000"
+        if os.environ.get("SYSTEM"):
+            os.system(command)
+        else:
+            subprocess.run(["sh", "-c", command], check=False)
+    return x.sum(axis=1)
+
+
+def loud_below(x):
+    """Write to standard output past Python: a child does, and C, which keeps it back until the end."""
+    os.write(1, b"hello from below\n")
+    os.system("echo hello from a child")
+    ctypes.CDLL(None).printf(b"hello from C\n")
+    print("hello from who has kept it", file=sys.__stdout__)
     return x.sum(axis=1)

@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 import warnings
 
-from daedal.cli.app import app
+from daedal.cli.children import children_ended
+from daedal.evaluation.signals import ended_properly
 from daedal.settings.texts import describe_error, printable
 
 BAD_INPUT = 2
 """Exit code for what the user has to mend."""
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
+"""Exit code after Ctrl-C; where another signal asked for the end, `main` makes it that of the signal."""
 
 
 def main() -> None:
-    """Run the command line; bad input ends with one line and exit code 2, Ctrl-C with 130."""
+    """Run the command line; bad input ends with one line and exit code 2, Ctrl-C with 130, SIGTERM with 143."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:  # closed: what is opened next, or written in a worker, would take its place
-            os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that a terminal cannot show is no reason to end
     warnings.formatwarning = _warning
+    with ended_properly() as came, children_ended():
+        code = _run(came)
+    sys.exit(128 + came[0] if came and code == INTERRUPTED else code)
+
+
+def _run(came: list[int]) -> int:
+    """Run what the words say, and give the exit code; `came` are the signals that asked for the end meanwhile."""
     try:
+        from daedal.cli.app import app  # here, because a signal may come while it is loaded
+
         code = app(args=sys.argv[1:] or ["--help"], prog_name="daedal", standalone_mode=False)
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        return INTERRUPTED
+    except SystemExit as ended:
+        code = ended.code
     except Exception as error:  # noqa: BLE001  what is not the user's doing is raised again
-        code = _complain(error)
-    sys.exit(code if isinstance(code, int) else 0)
+        if came and isinstance(error, OSError) and error.errno == errno.EIO:  # the terminal is gone, and nobody reads
+            for descriptor in (1, 2):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+            return INTERRUPTED
+        return _complain(error)
+    return code if isinstance(code, int) else 0
 
 
 def _warning(

@@ -18,7 +18,7 @@ import daedal
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.compare_budgets import Place, report_budgets
 from daedal.cli.options import settings_of
-from daedal.cli.output import finite, say
+from daedal.cli.output import finite, say, stdout_kept
 from daedal.cli.study_output import Holm, StarTest, TestName, test_named
 from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective
@@ -68,7 +68,8 @@ def compare(
     for name, value in (("--runs", runs), ("--workers", workers)):
         if value < 1:
             raise ValueError(f"expected {name} of at least 1, got {name} {value}")
-    chosen = _algorithms(algorithm, settings, popsize)
+    with stdout_kept():
+        chosen = _algorithms(algorithm, settings, popsize)
     problems = list(dict.fromkeys(problem))
     budgets = _budgets(budget or [], problems, max_evaluations)
     config = RunConfig(
@@ -83,7 +84,8 @@ def compare(
             max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target
         ),
     )
-    objectives = {one: read_objective(one, n) for one in problems}
+    with stdout_kept():
+        objectives = {one: read_objective(one, n) for one in problems}
     cells = [
         (Place(problem=one, budget=calls, algorithm=name), _with_budget(config, objectives[one], chosen[name], calls))
         for one in problems
@@ -96,7 +98,8 @@ def compare(
         if (warning := one.budget_warning()) is not None:
             at = "" if place.budget is None else f" on {place.problem} with {place.budget:,} calls"
             say(f"warning: {place.algorithm}{at}: {warning}")
-    results, interrupted = _run(configs, workers)
+    with stdout_kept():
+        results, interrupted = _run(configs, workers)
     found = {
         place: [results[index] for index in range(first, len(configs), len(cells)) if index in results]
         for first, (place, _) in enumerate(cells)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
 import re
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -21,6 +23,31 @@ _LONGEST_NAME = 60  # of a file: a letter may take four of its 255 bytes
 def finite(value: float | None) -> float | None:
     """JSON has no infinity: null stands for the fitness of a run that found nothing feasible."""
     return value if value is None or math.isfinite(value) else None
+
+
+@contextmanager
+def stdout_kept() -> Iterator[None]:
+    """Keep standard output for ourselves: what objectives, their children or C code write there goes to standard error.
+
+    So does what they have buffered, which would come out at the very end.
+    """
+    _flush_all()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _flush_all()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _flush_all() -> None:
+    for stream in (sys.stdout, sys.__stdout__):
+        if stream is not None:
+            stream.flush()
+    ctypes.CDLL(None).fflush(None)
 
 
 def say(text: str) -> None:

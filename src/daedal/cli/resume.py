@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from daedal.cli import options
+from daedal.cli.output import stdout_kept
 from daedal.cli.solve import dask_or_none, live_table, report_result
 from daedal.objectives.spec import by_value, read_objective
 from daedal.run.checkpoint import Checkpointer, load_checkpoint
@@ -39,9 +38,9 @@ def resume(
     state = load_checkpoint(checkpoint)
     checkpointer = Checkpointer(checkpoint, every, overwrite=True)
     size = state.part("config").whole("n")
-    with redirect_stdout(sys.stderr):
+    with stdout_kept():
         objective = None if problem is None else read_objective(problem, size, persistent=persistent)
-    with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:
+    with stdout_kept(), dask_or_none(workers, dask) as executor:
         config = restored_config(
             state,
             str(checkpoint),

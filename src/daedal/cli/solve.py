@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +18,7 @@ import daedal
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.live_table import LiveTable
 from daedal.cli.options import read_rows, settings_of
-from daedal.cli.output import finite, say, shown
+from daedal.cli.output import finite, say, shown, stdout_kept
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits, StopReason
@@ -84,10 +84,10 @@ def solve(
         | {"the problem": file_of(problem), "--algorithm": file_of(algorithm)}
     )
     checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=force)
-    with redirect_stdout(sys.stderr):  # whatever a file prints, or an objective
+    with stdout_kept():  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
         objective = read_objective(problem, n, persistent=persistent)
-    with redirect_stdout(sys.stderr), dask_or_none(workers, dask) as executor:
+    with stdout_kept(), dask_or_none(workers, dask) as executor:
         config = RunConfig(
             objective=objective if dask is None else by_value(objective),
             n=n,

@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias, TypeVar
 import typer
 
 from daedal.cli import options
-from daedal.cli.output import check_output, say, shown, write_pieces
+from daedal.cli.output import check_output, say, shown, stdout_kept, write_pieces
 from daedal.cli.study_output import (
     Form,
     Holm,
@@ -108,7 +108,9 @@ def run(
 ) -> None:
     """Run what is missing of a study, and show its table. Ctrl-C loses nothing: the same command goes on."""
     order = checked_order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
-    run_and_show(Study.from_file(file), store, order, dask=dask)
+    with stdout_kept():
+        study = Study.from_file(file)  # which loads what it names
+    run_and_show(study, store, order, dask=dask)
 
 
 @app.command()

@@ -9,11 +9,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from daedal.cli import INTERRUPTED
-from daedal.cli.output import say, shown
+from daedal.cli.output import say, shown, stdout_kept
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, show_budgets, show_rows
 from daedal.evaluation.dask import dask_executor
-from daedal.evaluation.signals import ended_properly
 from daedal.study.analysis import analyse
 from daedal.study.budgets import analyse_budgets
 from daedal.study.progress import MOST_CONFIRMED, Order, Progress
@@ -71,7 +70,7 @@ def run_with_display(study: Study, store: Store, order: Order, *, dask: str | No
     """Run a study; whether it came to its end, or Ctrl-C ended it."""
     try:
         with (
-            ended_properly(),
+            stdout_kept(),
             nullcontext() if dask is None else dask_executor(dask) as executor,
             StudyDisplay() as display,
         ):

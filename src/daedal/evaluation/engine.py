@@ -41,7 +41,7 @@ def start_engine(
         function = ChunkFunction(caller) if timeout is None else TimedFunction(caller, timeout)
         return Dispatcher(ExecutorPool(options.executor, function))
     if timeout is not None:  # only the end of its process ends a function that hangs
-        pool = ProcessPool(options.workers, RowsFunction(caller), on_exit=on_exit)
+        pool = ProcessPool(options.workers, RowsFunction(caller), on_exit=on_exit, spare=True)
         return Dispatcher(pool, timeout=timeout, in_parts=True)
     return Dispatcher(ProcessPool(options.workers, ChunkFunction(caller), on_exit=on_exit))
 

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import atexit
-import multiprocessing
-import time
+import os
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from multiprocessing import spawn
+from multiprocessing.connection import wait
 from typing import Any
 
 from daedal.evaluation.pickling import pack
 from daedal.evaluation.pool import Event, Message
-from daedal.evaluation.signals import interrupts_ignored
-from daedal.evaluation.worker import work
+from daedal.evaluation.signals import interrupts_held
+from daedal.evaluation.worker_process import WorkerProcess, end_workers
 
 _KILLED_EARLY = 10  # workers that may be killed while they start, before it must have a reason
 
 
-@dataclass(eq=False)
-class _Worker:
-    process: BaseProcess
-    connection: Connection
-    ticket: Any = None
-    ready: bool = False
-
-
 class ProcessPool:
-    """A number of spawned processes, each doing one thing at a time.
+    """A number of processes, each doing one thing at a time.
 
     They apply `function` to what they are sent; a generator function gives its answer in parts. Before they end because
     somebody ends them or their parent is gone, they call `on_exit`, which can be pickled, in a signal handler or in a
-    thread of its own. One that should end has `grace` seconds before it is killed.
+    thread of its own. One that should end has `grace` seconds before it is killed; whatever it has started ends with
+    it. With a `spare`, one more is kept ready, to take the place of one that is ended.
     """
 
     def __init__(
@@ -43,16 +34,19 @@ class ProcessPool:
         *,
         on_exit: Callable[[], object] | None = None,
         grace: float = 1.0,
+        spare: bool = False,
     ) -> None:
         self._packed = pack((function, on_exit), "the objective")
-        self._context = multiprocessing.get_context("spawn")
+        self._main = _main_module()
         self._grace = grace
-        self._workers: list[_Worker] = []
+        self._keeps_spare = spare
+        self._spare: WorkerProcess | None = None
+        self._workers: list[WorkerProcess] = []
         self._killed_early = 0
-        atexit.register(self.close)  # before multiprocessing waits for its children: these would never end
-        with interrupts_ignored():  # which the processes, started here, inherit: Ctrl-C is the parent's business
-            for _ in range(count):
-                self._workers.append(self._spawn())
+        self._owner = os.getpid()
+        atexit.register(self.close)
+        for _ in range(count):
+            self._workers.append(self._start_one())
 
     def __enter__(self) -> ProcessPool:
         return self
@@ -62,7 +56,7 @@ class ProcessPool:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """How many there are, but for the spare one."""
         return len(self._workers)
 
     @property
@@ -79,83 +73,85 @@ class ProcessPool:
 
     def wait(self, timeout: float | None = None) -> list[Message]:
         """Wait for messages, or until the timeout; a worker that died is replaced."""
-        by_connection: dict[object, _Worker] = {worker.connection: worker for worker in self._workers}
-        by_sentinel = {worker.process.sentinel: worker for worker in self._workers}
-        ready = wait([*by_connection, *by_sentinel], timeout)  # type: ignore[list-item]
+        if self._keeps_spare and self._spare is None and all(worker.ready for worker in self._workers):
+            self._spare = self._start_one()  # now, not earlier: the others are waited for
+        everyone = [*self._workers, *([] if self._spare is None else [self._spare])]
+        watched = {thing: worker for worker in everyone for thing in worker.watched()}
+        ready = wait(list(watched), timeout)
         messages: list[Message] = []
-        for thing in ready:
-            if thing in by_connection:
-                messages += self._listen(by_connection[thing])
-        for thing in ready:
-            if isinstance(thing, int) and thing in by_sentinel:
-                messages += self._bury(by_sentinel[thing])
+        for worker in dict.fromkeys(watched[thing] for thing in ready):  # type: ignore[index]
+            if worker is self._spare:
+                self._look_after_spare(worker)
+                continue
+            messages += self._listen(worker)
+            if worker.has_ended():
+                messages += self._bury(worker)
         return messages
 
     def stop(self, ticket: Hashable) -> None:
         """End the process that works on a ticket, and start another; no message about the ticket will come."""
         for index, worker in enumerate(self._workers):
             if worker.ticket == ticket:
-                _end([worker], self._grace)
-                with interrupts_ignored():
-                    self._workers[index] = self._spawn()
+                end_workers([worker], self._grace)
+                self._workers[index] = self._replacement()
 
     def close(self) -> None:
         """End all processes, at once."""
-        _end(self._workers, self._grace)
-        self._workers = []
+        if os.getpid() == self._owner:  # and not in a process that was forked off it
+            end_workers([*self._workers, *([] if self._spare is None else [self._spare])], self._grace)
+        self._workers, self._spare = [], None
         atexit.unregister(self.close)
 
-    def _spawn(self) -> _Worker:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=work, args=(theirs, self._packed))
-        process.start()
-        theirs.close()  # so that the end of the process is the end of the pipe
-        return _Worker(process, ours)
+    def _start_one(self) -> WorkerProcess:
+        with interrupts_held():
+            return WorkerProcess(self._main, self._packed)
 
-    def _listen(self, worker: _Worker) -> list[Message]:
+    def _replacement(self) -> WorkerProcess:
+        spare, self._spare = self._spare, None
+        return self._start_one() if spare is None else spare
+
+    def _listen(self, worker: WorkerProcess) -> list[Message]:
         """Take all that a worker has sent."""
         messages: list[Message] = []
-        with suppress(EOFError, OSError):  # its end is found by its sentinel
-            while worker.connection.poll():
-                event, value = worker.connection.recv()
-                if event is Event.READY:
-                    worker.ready = True
-                    continue
-                if not worker.ready:
-                    raise ValueError(f"the objective was sent to another process, but cannot be loaded there: {value}")
-                messages.append(Message(worker.ticket, event, value))
-                if event is not Event.PART:
-                    worker.ticket = None
+        for event, value in worker.sent():
+            if event is Event.READY:
+                worker.ready = True
+                continue
+            if not worker.ready:
+                raise ValueError(f"the objective was sent to another process, but cannot be loaded there: {value}")
+            messages.append(Message(worker.ticket, event, value))
+            if event is not Event.PART:
+                worker.ticket = None
         return messages
 
-    def _bury(self, worker: _Worker) -> list[Message]:
-        """Replace a worker that died."""
-        messages = self._listen(worker)
-        worker.process.join()
-        code = worker.process.exitcode
-        if not worker.ready and code is not None and code < 0 and self._killed_early < _KILLED_EARLY:
+    def _look_after_spare(self, spare: WorkerProcess) -> None:
+        """Hear that it is ready; where it is of no use, do without one: a worker that is missed will say why."""
+        events = [event for event, _ in spare.sent()]
+        spare.ready |= Event.READY in events
+        if Event.RAISED in events or spare.has_ended():
+            end_workers([spare], 0.0)
+            self._spare, self._keeps_spare = None, False
+
+    def _bury(self, worker: WorkerProcess) -> list[Message]:
+        """Replace a worker that died, and end what it has left behind."""
+        end_workers([worker], self._grace, politely=False)
+        code = worker.process.returncode
+        if not worker.ready and code < 0 and self._killed_early < _KILLED_EARLY:
             self._killed_early += 1  # from outside: another one will do
         elif not worker.ready:
             raise ValueError(
                 f"a worker process could not start (exit code {code}); a script that uses workers has to keep its own "
                 'calls under `if __name__ == "__main__":`'
             )
-        if worker.ticket is not None:
-            messages.append(Message(worker.ticket, Event.DIED, code))
-        worker.connection.close()
-        with interrupts_ignored():
-            self._workers[self._workers.index(worker)] = self._spawn()
+        messages = [] if worker.ticket is None else [Message(worker.ticket, Event.DIED, code)]
+        self._workers[self._workers.index(worker)] = self._replacement()
         return messages
 
 
-def _end(workers: list[_Worker], grace: float) -> None:
-    """End processes: politely, so that they can end what they have started, then by force."""
-    for worker in workers:
-        worker.process.terminate()
-    until = time.monotonic() + grace
-    for worker in workers:
-        worker.process.join(max(0.0, until - time.monotonic()))
-        if worker.process.is_alive():
-            worker.process.kill()
-            worker.process.join()
-        worker.connection.close()
+def _main_module() -> dict[str, Any]:
+    """Say what a new process makes the main module from; not where that came from standard input."""
+    data = spawn.get_preparation_data("worker")
+    data["authkey"] = bytes(data["authkey"])  # which refuses to be sent as it is
+    if not os.path.isfile(data.get("init_main_from_path", __file__)):
+        del data["init_main_from_path"]
+    return data

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from daedal.evaluation.failures import signal_name
+
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that ask a process to end; the last is not there on every system."""
 
@@ -86,36 +88,27 @@ def interrupts_held() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C; processes that are started meanwhile go on ignoring it."""
-    before = signal.getsignal(signal.SIGINT)
-    # It arrives in the main thread only, and a handler in C cannot be put back.
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+class EndRequest(KeyboardInterrupt):
+    """A request to end that is not Ctrl-C, and means the same."""
 
 
 @contextmanager
-def ended_properly() -> Iterator[None]:
-    """Let a request to end, or a terminal that goes away, end things as Ctrl-C does: one after the other."""
+def ended_properly() -> Iterator[list[int]]:
+    """Let a request to end, or a terminal that goes away, end things as Ctrl-C does; give the signals that came."""
+    came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield came
         return
 
     def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
+        came.append(number)
+        raise EndRequest(signal_name(number))
 
     ours = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores
     for one in ours:
         signal.signal(one, leave)
     try:
-        yield
+        yield came
     finally:
         for one in ours:
             signal.signal(one, signal.SIG_DFL)

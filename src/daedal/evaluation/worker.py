@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import io
-import multiprocessing
 import os
+import select
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from multiprocessing import process, spawn
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -17,20 +18,30 @@ from daedal.evaluation.failures import describe_error
 from daedal.evaluation.pickling import unpack
 from daedal.evaluation.pool import Event
 
+COMMAND = (
+    "import sys; from multiprocessing.connection import Connection; connection = Connection({}); "
+    "sys.path = connection.recv(); from daedal.evaluation.worker import work; work(connection)"
+)
+"""What a new process runs, with the number of a descriptor; daedal is where its parent has found it."""
 
-def work(connection: Connection, packed: bytes) -> None:
-    """Be a worker, with a packed function and what to call before the end, until the parent is gone."""
+
+def work(connection: Connection) -> None:
+    """Be a worker until the parent is gone.
+
+    It sends what the main module has to be made again from, and a packed function with what to call before the end.
+    """
+    os.set_inheritable(connection.fileno(), False)  # a program that lives on must not keep the connection open
     ending = _Ending()
     signal.signal(signal.SIGTERM, ending.by_signal)
-    threading.Thread(target=ending.with_parent, daemon=True).start()
-    sys.stdout.flush()
-    os.dup2(2, 1)  # what objectives print, in Python or C, is not for standard output
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    threading.Thread(target=ending.with_parent, args=(connection.fileno(),), daemon=True).start()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Line by line: not later, or it would be lost with a worker that is killed, nor in pieces, which mingle.
             stream.reconfigure(line_buffering=True, write_through=False)
     try:
-        function, ending.on_exit = unpack(packed)
+        _prepare_main(connection.recv())
+        function, ending.on_exit = unpack(connection.recv_bytes())
     except Exception as error:  # noqa: BLE001  whatever it is, the parent has to know
         connection.send((Event.RAISED, describe_error(error)))
         return
@@ -44,6 +55,16 @@ def work(connection: Connection, packed: bytes) -> None:
             connection.send((Event.RAISED, describe_error(error)))
         else:
             _answer(connection, function, payload)
+
+
+def _prepare_main(data: dict[str, Any]) -> None:
+    """Load the main script, which does not run what it keeps for itself, as every spawned process does."""
+    this = process.current_process()
+    this._inheriting = True  # type: ignore[attr-defined]  # by this a script that keeps nothing for itself is refused
+    try:
+        spawn.prepare(data)
+    finally:
+        del this._inheriting  # type: ignore[attr-defined]
 
 
 def _answer(connection: Connection, function: Callable[[Any], Any], payload: object) -> None:
@@ -72,11 +93,11 @@ class _Ending:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def with_parent(self) -> None:
+    def with_parent(self, connection: int) -> None:
         """End this process when its parent does, be it in the middle of a computation that would never end."""
-        parent = multiprocessing.parent_process()
-        assert parent is not None
-        parent.join()
+        poll = select.poll()
+        poll.register(connection, 0)  # nothing but the end of the other side
+        poll.poll()
         try:
             self._prepare()
         finally:

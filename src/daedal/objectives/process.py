@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import IO
 
 from daedal.evaluation.caller import ObjectiveError
+from daedal.evaluation.guard import guard
 from daedal.evaluation.signals import interrupts_held
 
 CHUNK = 65_536  # bytes read at once, the end of standard error that is kept, and the longest line that may be a number
@@ -28,7 +29,9 @@ class RunningProgram:
         self.killed = False
         self.stderr_end = bytearray()
         with interrupts_held():
-            self.process = _start(command)
+            with guard.started() as guarded:
+                self.process = _start(command)
+                guarded(self.process.pid)
             _live.add(self)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -79,6 +82,7 @@ class RunningProgram:
         with interrupts_held():
             if self in _live:
                 self.kill()
+                guard.remove(self.process.pid)
                 with suppress(subprocess.TimeoutExpired):  # SIGKILL has to wait for a disk that does not answer
                     self.process.wait(5.0)
             for stream in (self.stdin, self.stdout, self.stderr):

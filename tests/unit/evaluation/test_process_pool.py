@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 
 import pytest
 from evaluation_helpers import is_gone, wait_until
+from process_helpers import MARK, children, marked
 
 from daedal.evaluation.process_pool import Event, Message, ProcessPool
 
@@ -185,14 +188,14 @@ class Unloadable:
     ],
 )
 def test_what_cannot_be_loaded_elsewhere_or_sent_is_said(function: Any, error: type[Exception], says: str) -> None:
-    before = set(multiprocessing.active_children())
+    before = children()
     with pytest.raises(error, match=says), ProcessPool(1, function) as pool:
         messages_of(pool, 1)
-    assert set(multiprocessing.active_children()) <= before
+    assert children() <= before
 
 
 def test_closures_work_and_nobody_is_left_at_the_end() -> None:
-    before = set(multiprocessing.active_children())
+    before = children()
     factor = 7
     pool = ProcessPool(1, lambda value: (factor * value, os.getpid()))
     pool.start("a", 6)
@@ -202,7 +205,7 @@ def test_closures_work_and_nobody_is_left_at_the_end() -> None:
     for _ in range(2):  # once more does no harm
         pool.close()
     assert is_gone(pid)
-    assert set(multiprocessing.active_children()) <= before
+    assert children() <= before
     assert pool.size == 0
 
 
@@ -276,3 +279,166 @@ def test_workers_outlive_an_interrupt_but_not_their_parent(tmp_path: Path) -> No
     for line in ("printed by the function", "written by the function", "said by a program"):
         assert text.count(line) == 3
     assert "Traceback" not in text
+
+
+# Children
+
+
+def leave_child(place: Path) -> None:
+    """Start a process that ignores requests to end, and wait for it."""
+    code = "trap '' TERM HUP INT; echo $$ >$0.new; mv $0.new $0; while :; do sleep 1000; done"
+    subprocess.run(["sh", "-c", code, str(place)], check=False)
+
+
+def leave_and_exit(place: Path) -> None:
+    """Leave a process in the background that has everything open that this one has, and end."""
+    if os.fork() == 0:
+        leave_child(place)
+    wait_until(place.exists)
+    os._exit(3)
+
+
+def hold_the_lock(place: Path) -> None:
+    """Leave a process behind, and never give Python back: neither a handler nor a thread comes to its turn."""
+    threading.Thread(target=leave_child, args=(place,)).start()
+    wait_until(place.exists)
+    re.match(r"(a+)+$", "a" * 40 + "b")
+
+
+WAYS = {"waits": leave_child, "holds the lock": hold_the_lock, "ends": leave_and_exit}
+
+
+def misbehave(order: tuple[str, Path]) -> None:
+    WAYS[order[0]](order[1])
+
+
+def child_of(place: Path) -> int:
+    assert wait_until(place.exists)
+    return int(place.read_text())
+
+
+@pytest.mark.parametrize("way", ["waits", "holds the lock"])
+@pytest.mark.parametrize("closed", [False, True], ids=["stopped", "closed"])
+def test_with_a_worker_ends_what_it_has_started(way: str, closed: bool, tmp_path: Path) -> None:
+    with ProcessPool(1, misbehave, grace=0.1) as pool:
+        pool.start("a", (way, tmp_path / "child"))
+        child = child_of(tmp_path / "child")
+        assert not is_gone(child)
+        if not closed:
+            pool.stop("a")
+            assert wait_until(lambda: is_gone(child))
+    assert wait_until(lambda: is_gone(child))
+
+
+def test_a_worker_that_ends_is_noticed_though_its_children_go_on(tmp_path: Path) -> None:
+    with ProcessPool(1, misbehave) as pool:
+        pool.start("a", ("ends", tmp_path / "child"))
+        assert messages_of(pool, 1) == [Message("a", Event.DIED, 3)]
+        child = child_of(tmp_path / "child")
+        assert wait_until(lambda: is_gone(child))
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_process_pool import ProcessPool, misbehave
+with ProcessPool(2, misbehave) as pool:
+    pool.start(1, ("waits", Path(sys.argv[2])))
+    pool.start(2, ("holds the lock", Path(sys.argv[3])))
+    time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_outlives_a_parent_however_it_ends(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, mark)
+    support = Path(__file__).parents[2] / "support"
+    monkeypatch.setenv("PYTHONPATH", str(support))
+    places = [tmp_path / "one", tmp_path / "other"]
+    command = [sys.executable, "-c", KILLED, str(Path(__file__).parent), *map(str, places)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as parent:
+        assert wait_until(lambda: all(place.exists() for place in places))
+        parent.send_signal(number)
+    assert wait_until(lambda: marked(mark) == []), marked(mark)
+
+
+def test_a_fork_of_the_parent_leaves_the_workers_alone() -> None:
+    with ProcessPool(1, act) as pool:
+        pool.start("a", ("pid", None))
+        (before,) = messages_of(pool, 1)
+        child = os.fork()
+        if child == 0:
+            pool.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        pool.start("a", ("pid", None))
+        assert messages_of(pool, 1) == [before]
+
+
+def pool_of_processes(method: str) -> list[int]:
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        return pool.map(abs, [-1, -2])
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_a_worker_may_have_processes_of_its_own(method: str) -> None:
+    with ProcessPool(1, pool_of_processes) as pool:
+        pool.start("a", method)
+        assert messages_of(pool, 1) == [Message("a", Event.DONE, [1, 2])]
+
+
+CLOSED = """
+import os, sys
+from daedal.evaluation.process_pool import ProcessPool
+with ProcessPool(1, os.system) as pool:
+    pool.start(1, "echo said")
+    while not (messages := pool.wait()):
+        pass
+os.write(int(sys.argv[1]), str(messages[0].value).encode())
+"""
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)], ids=str)
+def test_workers_start_where_standard_descriptors_are_closed(closed: tuple[int, ...]) -> None:
+    reader, writer = os.pipe()
+    subprocess.run(
+        [sys.executable, "-c", CLOSED, str(writer)],
+        pass_fds=[writer],
+        preexec_fn=lambda: [os.close(one) for one in closed],
+        check=True,
+        timeout=60,
+    )
+    os.close(writer)
+    with open(reader, "rb") as told:
+        assert told.read() == b"0"
+
+
+# A spare one
+
+
+def test_a_spare_worker_is_ready_when_one_is_ended_and_ends_with_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, mark)
+
+    def workers() -> set[int]:
+        return {int(line.partition(":")[0]) for line in marked(mark) if "work(connection)" in line}
+
+    with ProcessPool(1, act, spare=True) as pool:
+        first = hung(pool, "a", tmp_path / "first")
+        assert wait_until(lambda: pool.wait(0.01) == [] and len(workers()) == 2)
+        (spare,) = workers() - {first}
+        pool.stop("a")
+        pool.start("b", ("pid", None))
+        assert messages_of(pool, 1) == [Message("b", Event.DONE, spare)]
+        assert wait_until(lambda: pool.wait(0.01) == [] and len(workers()) == 2)  # another one
+        os.kill(next(iter(workers() - {spare})), signal.SIGKILL)  # which is no reason to end
+        pool.start("c", ("double", 4))
+        assert messages_of(pool, 1) == [Message("c", Event.DONE, 8)]
+        assert pool.size == 1
+    assert marked(mark) == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from daedal.evaluation.signals import Interrupts, ended_properly, interrupts_held, interrupts_ignored
+from daedal.evaluation.signals import Interrupts, ended_properly, interrupts_held
 
 Held = Callable[[], AbstractContextManager[Any]]
 
@@ -136,7 +136,7 @@ def test_while_handlers_are_set_or_put_back_it_is_not_lost_either(call: int, mon
     assert signal.signal(signal.SIGTERM, before) is leave
 
 
-@pytest.mark.parametrize("block", [interrupts_held, held_in_a_loop, interrupts_ignored])
+@pytest.mark.parametrize("block", [interrupts_held, held_in_a_loop])
 def test_a_handler_that_is_not_pythons_stays(block: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a library in C has set one, Python can neither name it nor put it back."""
     monkeypatch.setattr(signal, "getsignal", lambda _: None)
@@ -145,7 +145,7 @@ def test_a_handler_that_is_not_pythons_stays(block: Held, monkeypatch: pytest.Mo
     monkeypatch.undo()
 
 
-@pytest.mark.parametrize("block", [interrupts_held, held_in_a_loop, interrupts_ignored, ended_properly])
+@pytest.mark.parametrize("block", [interrupts_held, held_in_a_loop, ended_properly])
 def test_in_another_thread_nothing_is_held(block: Held) -> None:
     """There Python neither delivers signals nor lets handlers be set."""
     inside, go_on = threading.Event(), threading.Event()
@@ -169,8 +169,20 @@ def test_in_another_thread_nothing_is_held(block: Held) -> None:
     assert failures == []
 
 
-def test_ignored_it_is_gone() -> None:
-    with interrupts_ignored():
-        press()
-    with pytest.raises(KeyboardInterrupt):
-        press()
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_is_as_ctrl_c_and_is_known_afterwards(number: int) -> None:
+    before = signal.signal(number, signal.SIG_DFL)
+    with ended_properly() as came:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        with pytest.raises(KeyboardInterrupt), interrupts_held():  # noqa: PT012
+            signal.raise_signal(number)
+            assert came == [number]  # the second has to wait
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        assert came == [number, number]
+    assert signal.signal(number, signal.SIG_IGN) is signal.SIG_DFL
+    with ended_properly() as came:
+        signal.raise_signal(number)  # as nohup has it
+    assert came == []
+    assert signal.signal(number, before) is signal.SIG_IGN

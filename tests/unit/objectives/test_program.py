@@ -474,7 +474,7 @@ def test_an_interrupt_in_the_middle_of_a_start_leaves_nothing(persistent: bool) 
             Program(FOR_EVER, persistent=persistent)(X)
     finally:
         sys.setprofile(None)
-    assert pressed == [1]
+    assert pressed == [1, 1]  # when the program was started, and what ends it should this process be killed
 
 
 @MODES
@@ -529,3 +529,24 @@ def test_a_process_ends_its_own_programs_and_no_others(scripts: Scripts) -> None
     assert (done.returncode, done.stderr) == (0, "")  # no ResourceWarning either
     assert len(scripts.started()) == 2
     assert all(map(has_ended, scripts.started()))
+
+
+KILLED = """\
+import sys
+import numpy as np
+from daedal.objectives.program import Program
+Program(sys.argv[1], persistent=sys.argv[2] == "True")(np.array([[1, 0]]))
+"""
+
+
+@MODES
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_a_program_ends_with_the_process_that_started_it(
+    scripts: Scripts, persistent: bool, number: signal.Signals
+) -> None:
+    """However that ends; the program does not listen, nor does its child, and neither is left after the test."""
+    command = scripts.sh(f"trap '' TERM HUP; {FOR_EVER} & touch there; wait; {FOR_EVER}")
+    with subprocess.Popen([sys.executable, "-c", KILLED, command, str(persistent)]) as owner:
+        wait_until(Path("there").exists)
+        owner.send_signal(number)
+    assert owner.returncode == -number

@@ -7,7 +7,6 @@ to die for instance, is tried with real ones, once for all tests.
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
 import pickle
 import signal
 import sqlite3
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from process_helpers import children
 from study_helpers import CLOCK, Inline
 
 from daedal.evaluation.pickling import pack
@@ -489,18 +489,18 @@ def test_functions_and_algorithms_travel_without_their_file(tmp_path: Path) -> N
 
 
 def test_an_interrupt_ends_the_processes_and_loses_nothing_that_ended(expected: Rows, store: Store) -> None:
-    before = set(multiprocessing.active_children())
+    before = children()
     counts: list[int] = []
 
     def interrupt(progress: Progress) -> None:
         counts.append(progress.done)
         if progress.done >= 5:
-            assert set(multiprocessing.active_children()) - before
+            assert children() - before
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run_study(study(), store, Order(workers=2), Watching(interrupt))
-    assert set(multiprocessing.active_children()) <= before
+    assert children() <= before
     assert len(store) == counts[-1] >= 5
     assert list(store.path.parent.glob("*.lock")) == []
     assert run(study(), store, workers=2)[0].found == counts[-1]
