@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.failures import describe_error
-from daedal.types import Bits, Fitness, as_numbers, to_text
+from daedal.settings.numbers import as_numbers
+from daedal.types import Bits, Fitness, to_text
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
 """A function of rows of 0/1, shape (rows, n), that gives one number per row; or of one row, that gives one number."""
 
 Places: TypeAlias = NDArray[np.intp] | slice
 """Which of some rows: their numbers, or a range of them."""
+
+_NAN = "nan (or what is masked or missing, which counts as nan)"
 
 
 class ObjectiveError(ValueError):
@@ -127,10 +130,11 @@ class Caller:
             return Answers(values)
         bad = np.flatnonzero(np.isnan(values) | (values == self.sign * np.inf))
         infeasible = "-inf" if self.sign > 0 else "inf"
+        came = {int(index): _NAN if np.isnan(values[index]) else f"{values[index]:g}" for index in bad}
         errors = {
-            int(index): f"expected finite numbers from the objective, got {values[index]:g} for the row "
-            f"{to_text(x[index])}; use {infeasible} for what is infeasible"
-            for index in bad
+            index: f"expected finite numbers from the objective, got {what} for the row {to_text(x[index])}; use "
+            f"{infeasible} for what is infeasible"
+            for index, what in came.items()
         }
         values[bad] = np.nan  # our own copy
         return Answers(values, errors)

@@ -21,9 +21,10 @@ from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.loop import Callback, Display, Outcome, Run
+from daedal.settings.numbers import as_numbers
 from daedal.settings.parameters import plain
 from daedal.storage.checkpoint_file import CheckpointError
-from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
+from daedal.types import Bits, Fitness, Json, State, check_bits
 
 if TYPE_CHECKING:
     from daedal.evaluation.sqlite_cache import SQLiteCache

@@ -234,3 +234,20 @@ def test_what_goes_in_and_what_comes_out_are_copies(vectorized: bool, dtype: typ
     assert answers.values.tolist() == ONES
     assert np.array_equal(x, X)
     assert kinds == {(np.dtype(dtype), 2 if vectorized else 1)}
+
+
+# What is masked
+
+
+@pytest.mark.parametrize("vectorized", [True, False])
+def test_what_is_masked_has_failed_and_the_row_is_named(vectorized: bool) -> None:
+    """It is that row's failure, as nan is, for which there are policies, and no misuse of the others."""
+
+    def objective(x: np.ndarray) -> Any:
+        ones = x.sum(axis=-1)
+        return np.ma.masked_where(ones == 3, np.where(ones == 3, 1e9, ones))
+
+    answers = Caller(objective, vectorized=vectorized).answers(X)
+    assert np.array_equal(answers.values, [2.0, np.nan, 0.0, 1.0], equal_nan=True)
+    assert set(answers.errors) == {1}
+    assert "for the row 111" in answers.errors[1]
