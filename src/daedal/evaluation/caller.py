@@ -19,7 +19,7 @@ Objective: TypeAlias = Callable[[NDArray[Any]], Any]
 Places: TypeAlias = NDArray[np.intp] | slice
 """Which of some rows: their numbers, or a range of them."""
 
-_NAN = "nan (or what is masked or missing, which counts as nan)"
+_AS_NAN = " (what is masked or missing counts as nan)"
 
 
 class ObjectiveError(ValueError):
@@ -67,8 +67,8 @@ class Caller:
             raise
         except ObjectiveError as error:
             answers = self.one_by_one(x, first_failure_only=first_failure_only)
-            if first_failure_only and not answers.errors:
-                raise error  # it is the batch, then
+            if first_failure_only and not answers.errors:  # it is the batch, then
+                raise ObjectiveError(_told_of(error, x)) from error.__cause__ or error
             return answers
 
     def one_by_one(self, x: Bits, *, first_failure_only: bool = False) -> Answers:
@@ -96,7 +96,7 @@ class Caller:
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
-            return Answers(np.array([np.nan]), {0: str(error)}, {0: error.__cause__ or error})
+            return Answers(np.array([np.nan]), {0: _told_of(error, row)}, {0: error.__cause__ or error})
 
     def _values(self, x: Bits) -> Fitness:
         """Call the objective with rows, shape (rows, n), or, where it takes no batch, with the only one of them."""
@@ -106,13 +106,12 @@ class Caller:
         except ObjectiveError:
             raise
         except (Exception, SystemExit) as error:
-            where = f"the row {to_text(x[0])}" if len(x) == 1 else f"a batch of shape {x.shape}"
             hint = (
                 f"; it is called with an array of 0/1 rows, here of shape {x.shape} (for a function of one row, say "
                 "vectorized=False, or --by-row)"
             )
             raise ObjectiveError(
-                f"the objective raised {describe_error(error)} for {where}{hint if self.vectorized else ''}"
+                f"the objective raised {describe_error(error)} for {_named(x)}{hint if self.vectorized else ''}"
             ) from error
         values = _numbers(returned)
         if not self.vectorized and values.shape not in ((), (1,)):
@@ -130,14 +129,24 @@ class Caller:
             return Answers(values)
         bad = np.flatnonzero(np.isnan(values) | (values == self.sign * np.inf))
         infeasible = "-inf" if self.sign > 0 else "inf"
-        came = {int(index): _NAN if np.isnan(values[index]) else f"{values[index]:g}" for index in bad}
         errors = {
-            index: f"expected finite numbers from the objective, got {what} for the row {to_text(x[index])}; use "
-            f"{infeasible} for what is infeasible"
-            for index, what in came.items()
+            int(index): f"expected finite numbers from the objective, got {values[index]:g} for the row "
+            f"{to_text(x[index])}{_AS_NAN if np.isnan(values[index]) else ''}; use {infeasible} for what is infeasible"
+            for index in bad
         }
         values[bad] = np.nan  # our own copy
         return Answers(values, errors)
+
+
+def _named(x: Bits) -> str:
+    """Say which rows were asked for: the only one, or how many."""
+    return f"the row {to_text(x[0])}" if len(x) == 1 else f"a batch of shape {x.shape}"
+
+
+def _told_of(error: ObjectiveError, x: Bits) -> str:
+    """Give what an error says, and the rows it was for; those of programs do not know."""
+    text, where = str(error), _named(x)
+    return text if where in text else f"{text}; it was called for {where}"
 
 
 def _numbers(returned: object) -> Fitness:
