@@ -55,7 +55,7 @@ def _complain(error: Exception) -> int:
     if hasattr(error, "format_message"):  # of the command line itself: an unknown option, not a number, ...
         message = f"{error.format_message()} (daedal --help shows what there is)"
     elif isinstance(error, ValueError | TypeError | OSError | MemoryError):
-        message = str(error) or type(error).__name__
+        message = "; ".join([str(error) or type(error).__name__, *getattr(error, "__notes__", [])])
     else:
         raise error
     print(f"error: {' '.join(message.split())}", file=sys.stderr)

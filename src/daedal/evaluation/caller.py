@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.failures import describe_error
+from daedal.evaluation.failures import BestSoFar, describe_error
 from daedal.settings.numbers import as_numbers
 from daedal.types import Bits, Fitness, to_text
 
@@ -23,7 +23,16 @@ _AS_NAN = " (what is masked or missing counts as nan)"
 
 
 class ObjectiveError(ValueError):
-    """The objective raised, or gave something that is not one number per row."""
+    """The objective raised, or gave something that is not one number per row.
+
+    Attributes
+    ----------
+    best
+        The best solution of the run that this has ended, with its bits `x` and its `fitness`; None where no row had a
+        value yet.
+    """
+
+    best: BestSoFar | None = None
 
 
 class ObjectiveMisuse(ObjectiveError):  # noqa: N818  a kind of ObjectiveError

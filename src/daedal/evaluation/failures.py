@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
+from daedal.types import Bits, to_text
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -20,6 +22,25 @@ class Failure:
 
     x: str
     error: str
+
+
+@dataclass(frozen=True, eq=False)
+class BestSoFar:
+    """The best solution of a run that an error has ended.
+
+    Attributes
+    ----------
+    x
+        Bits, shape (n,), in the order of the objective's own variables.
+    fitness
+        Their value, as the objective gave it.
+    """
+
+    x: Bits
+    fitness: float
+
+    def __str__(self) -> str:
+        return f"the best so far has fitness {self.fitness:.10g}: {to_text(self.x)}"
 
 
 @dataclass(frozen=True)

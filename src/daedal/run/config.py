@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -177,6 +178,7 @@ class RunConfig:
         return Result(
             x=objective.to_objective(best.x),
             fitness=self.sign * best.fitness,
+            feasible=best.fitness > -math.inf,
             success=None if goal is None else meets(best.fitness, self.sign * goal),
             stop=outcome.stop,
             evaluations=evaluator.evaluations,
