@@ -21,6 +21,9 @@ class Result:
         The best bits, shape (n,), in the order of the objective's own variables.
     fitness
         Their value, as the objective gave it.
+    feasible
+        Whether anything feasible was found; where every value was -inf (inf when minimising) it was not, and x is one
+        of these solutions.
     success
         Whether the target, or the known optimum, was reached; None where neither is known.
     stop
@@ -53,6 +56,7 @@ class Result:
 
     x: Bits
     fitness: float
+    feasible: bool
     success: bool | None
     stop: StopReason
     evaluations: int
@@ -76,8 +80,9 @@ class Result:
 
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"
+        feasible = "" if self.feasible else "feasible=False, "
         return (
-            f"Result(fitness={self.fitness:g}, x={to_text(self.x)}, success={self.success}, stop={self.stop}, "
-            f"evaluations={self.evaluations}, generations={self.generations}, cpu_seconds={self.cpu_seconds:.2f}, "
-            f"algorithm={self.algorithm}{size}, seed={self.seed})"
+            f"Result(fitness={self.fitness:g}, {feasible}x={to_text(self.x)}, success={self.success}, "
+            f"stop={self.stop}, evaluations={self.evaluations}, generations={self.generations}, "
+            f"cpu_seconds={self.cpu_seconds:.2f}, algorithm={self.algorithm}{size}, seed={self.seed})"
         )

@@ -6,8 +6,6 @@ import math
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,29 +26,6 @@ def check_bits(x: Bits, n: int) -> None:
     if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] != n or x.dtype != np.uint8:
         came = f"shape={x.shape}, dtype={x.dtype}" if isinstance(x, np.ndarray) else type(x).__name__
         raise ValueError(f"expected a uint8 array of shape (rows, {n}), got {came}")
-
-
-def as_numbers(values: object, *, source: str = "as fitness") -> Fitness:
-    """Turn what a caller gave, numbers of any kind, into an array of float64; refuse everything else."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(f"expected numbers {source}, got {_shown(values)}: {error}") from error
-    if array.dtype == object and array.size and all(isinstance(value, Real | Decimal) for value in array.flat):
-        try:
-            return array.astype(np.float64)  # whole numbers too large for int64, fractions, decimals
-        except OverflowError as error:
-            raise ValueError(
-                f"expected numbers {source}, got numbers beyond those of a float in {_shown(values)}"
-            ) from error
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"expected numbers {source}, got {_shown(values)}")
-    return array.astype(np.float64)
-
-
-def _shown(values: object) -> str:
-    text = " ".join(repr(values).split())
-    return f"{type(values).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
 
 
 def to_text(row: Bits) -> str:

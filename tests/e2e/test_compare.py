@@ -17,7 +17,7 @@ FIELDS = [
     *("algorithm", "settings", "popsize", "runs", "solved", "best", "evaluations", "evaluations_sd", "cpu_seconds"),
     *("cpu_seconds_per_evaluation", "results"),
 ]
-ROW = ["seed", "fitness", "success", "evaluations", "evaluations_to_best", "batches", "generations"]
+ROW = ["seed", "fitness", "feasible", "success", "evaluations", "evaluations_to_best", "batches", "generations"]
 
 
 def signed_in(folder: Path) -> list[int]:

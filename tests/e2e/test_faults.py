@@ -9,6 +9,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -108,6 +109,19 @@ def check(result: Result, says: str, **how: Any) -> None:
 
 
 # Rows that raise, end their process, or hang
+
+
+@pytest.mark.parametrize("how", [{}, {"persistent": True}], ids=["for each batch", "kept"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_program_that_crashes_names_the_row_that_crashed_it(how: dict[str, Any], workers: int) -> None:
+    program = "sh -c 'while read -r row; do case $row in 11*) exit 3;; esac; echo 1; done'"
+    with Program(program, **how) as crashing, pytest.raises(ObjectiveError, match=r"exited with code 3") as caught:
+        daedal.maximize(crashing, **HOW, workers=workers)
+    assert re.search(r"the row 11[01]{14}\b", str(caught.value))
+    with Program(program, **how) as crashing:
+        result = daedal.maximize(crashing, **HOW, workers=workers, on_error="worst")
+    assert result.failures
+    assert all(one.x.startswith("11") and f"the row {one.x}" in one.error for one in result.failures)
 
 
 def raising(row: np.ndarray) -> float:

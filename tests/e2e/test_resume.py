@@ -34,9 +34,15 @@ def survivors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "name", [*sorted(daedal.algorithms()), OWN_ALGORITHM, "hboa, doubled"], ids=lambda name: name[-11:]
+    "name",
+    [
+        *sorted(daedal.algorithms()),
+        *(OWN_ALGORITHM, "hboa, doubled", "auto, cached", "ils, cached", "mix, cached", "umda, cached"),
+    ],
+    ids=lambda name: name[-13:],
 )
 def test_killed_five_times_it_ends_as_if_nothing_had_happened(name: str, survivors: dict[str, Any]) -> None:
+    """Counts included, also where a cache has what was evaluated since the last checkpoint."""
     report = survivors[name]
     assert report["endings"] == [signal.SIGKILL] * 5 + [0]
     assert report["came"] == report["expected"]

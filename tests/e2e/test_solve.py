@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from daedal.problems import NK, write_nk
 from daedal.types import to_text
 
 FIELDS = [
-    *("problem", "algorithm", "popsize", "seed", "settings", "x", "fitness", "optimum", "success", "stop"),
+    *("problem", "algorithm", "popsize", "seed", "settings", "x", "fitness", "feasible", "optimum", "success"),
+    "stop",
     "explanation",
     *("evaluations", "evaluations_to_best", "carried_out", "cached", "failed", "failures", "batches", "generations"),
     *("seconds", "cpu_seconds", "version"),
@@ -156,6 +159,27 @@ def test_the_report_does_not_depend_on_who_evaluates(cli: Cli, here: Cli, mine: 
     alone = timeless(read_report(here(*words)))
     assert timeless(read_report(here(*words, "--workers", 2))) == alone
     assert timeless(read_report(cli(*words, "--dask", "local:2"))) == alone
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_an_exception_does_not_lose_the_best_so_far(
+    more: tuple[str, ...], cli: Cli, refused: Refused, mine: Path
+) -> None:
+    """One line, with the row that failed and the best one before it."""
+    words = ("--n", 12, "--by-row", "--algorithm", "umda", "--popsize", 20, "--seed", 1)
+    done = cli("solve", f"{mine}:raises_later", *words, *more)
+    done.stderr = done.stderr.removeprefix(done.stderr.partition("error: ")[0])  # the title, and what came before
+    refused(done, "the simulator is down for the row ")
+    fitness, x = re.search(r"fitness (\d+): ([01]{12})$", done.stderr.strip()).groups()  # type: ignore[union-attr]
+    assert x.count("1") == int(fitness) >= 7
+
+
+def test_nothing_feasible_is_said(here: Cli, mine: Path) -> None:
+    words = ("--n", 12, "--max-evaluations", 40, "--seed", 1)
+    done = here("solve", f"{mine}:infeasible", *words)
+    assert "nothing feasible found" in done.stderr
+    assert json.loads(here("solve", f"{mine}:infeasible", *words, "--json").stdout)["feasible"] is False
+    assert json.loads(here("solve", f"{mine}:ones", *words, "--json").stdout)["feasible"] is True
 
 
 def test_time_is_a_limit(here: Cli, mine: Path) -> None:

@@ -13,10 +13,12 @@ import mmap
 import os
 import random
 import signal
+import sqlite3
 import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,8 @@ N = 20
 MOMENTS = ["in a call", "in the callback", "while it writes", "from outside", "from outside"]
 DOUBLED = "hboa, doubled"
 UNSIZED = ("auto", "ils", "mix")
-ALGORITHMS = [*sorted(daedal.algorithms()), OWN_ALGORITHM, DOUBLED]
+CACHED = ", cached"
+ALGORITHMS = [*sorted(daedal.algorithms()), OWN_ALGORITHM, DOUBLED, *(f"{name}{CACHED}" for name in (*UNSIZED, "umda"))]
 
 
 class Killed:
@@ -78,8 +81,9 @@ class Killed:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def run(name: str, killed: Killed, **how: Any) -> daedal.Result:
+def run(name: str, killed: Killed, /, **how: Any) -> daedal.Result:
     """Run from the beginning, with few rows a generation."""
+    name = name.removesuffix(CACHED)
     sizes: dict[str, dict[str, Any]] = {
         OWN_ALGORITHM: {"flips": 0.3, "max_evaluations": 400},
         DOUBLED: {"popsize": "auto", "max_evaluations": 400},
@@ -91,7 +95,15 @@ def run(name: str, killed: Killed, **how: Any) -> daedal.Result:
 
 
 def algorithm(name: str) -> str:
-    return "hboa" if name == DOUBLED else name
+    return "hboa" if name == DOUBLED else name.removesuffix(CACHED)
+
+
+def with_cache(path: Path) -> dict[str, Any]:
+    """Let a run that begins have a cache, which is empty: what a run that has no checkpoint put there is another's."""
+    cache = path.with_suffix(".db")
+    for end in ("", "-wal", "-shm"):
+        cache.with_name(f"{cache.name}{end}").unlink(missing_ok=True)
+    return {"cache": cache, "name": "killed"}
 
 
 def run_or_resume(name: str, path: Path, killed: Killed, every: str | int) -> daedal.Result:
@@ -100,7 +112,7 @@ def run_or_resume(name: str, path: Path, killed: Killed, every: str | int) -> da
     how: dict[str, Any] = {"every": every, "callback": killed.callback}
     if path.exists():
         return daedal.resume(path, killed, algorithm=algorithm(name), **how)
-    return run(name, killed, checkpoint=path, **how)
+    return run(name, killed, checkpoint=path, **how, **(with_cache(path) if name.endswith(CACHED) else {}))
 
 
 def in_a_child(work: Callable[[], object], kill_when: Callable[[], bool] | None = None) -> int:
@@ -115,6 +127,9 @@ def in_a_child(work: Callable[[], object], kill_when: Callable[[], bool] | None 
         os._exit(0)
     if kill_when is not None:
         while not kill_when():
+            ended, how = os.waitpid(child, os.WNOHANG)
+            if ended:  # too early
+                return how
             time.sleep(0.001)
         os.kill(child, signal.SIGKILL)
     return os.waitpid(child, 0)[1]
@@ -128,6 +143,15 @@ def evaluated(path: Path) -> int:
     return state.whole("evaluated") + len(state.arrays.get("partial", ()))
 
 
+def uncalled(path: Path) -> int:
+    """Give the rows that the run which goes on need not call for: those of the checkpoint, or more in the cache."""
+    cache = path.with_suffix(".db")
+    if not path.exists() or not cache.exists():
+        return evaluated(path)
+    with closing(sqlite3.connect(cache)) as connection:
+        return int(connection.execute("SELECT count(*) FROM evaluation").fetchone()[0])
+
+
 def killed_and_resumed(name: str, path: Path, rng: random.Random) -> dict[str, Any]:
     """Run an algorithm to its end in as many processes as it takes."""
     expected = run(name, Killed())
@@ -136,7 +160,7 @@ def killed_and_resumed(name: str, path: Path, rng: random.Random) -> dict[str, A
     endings, stood = [], []
     for moment, at in zip(moments, sorted(rng.sample(range(1, last), KILLS)), strict=True):
         stood.append(evaluated(path))
-        killed = Killed(moment, max(0, at - stood[-1]), rng.randrange(4))
+        killed = Killed(moment, max(0, at - uncalled(path)), rng.randrange(4))
         every = 1 if moment == "while it writes" else rng.choice([1, "0.01s", "0.03s"])
         work = functools.partial(run_or_resume, name, path, killed, every)
         reached = functools.partial(lambda killed: killed.calls >= killed.at, killed)

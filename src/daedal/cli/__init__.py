@@ -89,7 +89,7 @@ def _complain(error: Exception) -> int:
     if hasattr(error, "format_message"):  # of the command line itself: an unknown option, not a number, ...
         message = f"{error.format_message()} (daedal --help shows what there is)"
     elif isinstance(error, ValueError | TypeError | OSError | MemoryError):
-        message = str(error) or type(error).__name__
+        message = "; ".join([str(error) or type(error).__name__, *getattr(error, "__notes__", [])])
         if isinstance(error, FileNotFoundError) and not _has_folder():
             message = "the current folder is not there any more; change to another one"
     elif (place := _place_in_file(error)) is not None:

@@ -212,6 +212,7 @@ def _row(result: Result) -> dict[str, object]:
     return {
         "seed": result.seed,
         "fitness": finite(result.fitness),
+        "feasible": result.feasible,
         "success": result.success,
         "stop": result.stop.value,
         "evaluations": result.evaluations,

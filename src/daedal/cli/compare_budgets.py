@@ -122,6 +122,7 @@ def _result(result: Result) -> dict[str, object]:
     return {
         "seed": result.seed,
         "fitness": finite(result.fitness),
+        "feasible": result.feasible,
         "success": result.success,
         "stop": result.stop.value,
         "popsize": result.popsize,

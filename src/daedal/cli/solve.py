@@ -166,6 +166,7 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "settings": result.settings,
         "x": to_text(result.x),
         "fitness": finite(result.fitness),
+        "feasible": result.feasible,
         "optimum": result.optimum,
         "success": result.success,
         "stop": result.stop.value,
@@ -199,8 +200,9 @@ def _record(record: Generation) -> dict[str, object]:
 def show(result: Result, console: Console) -> None:
     """Write the result for eyes."""
     words = {True: "[bold green]solved[/]", False: "[bold yellow]not solved[/]", None: "[bold]done[/]"}
+    word = words[result.success] if result.feasible else "[bold yellow]nothing feasible found[/]"
     known = "" if result.optimum is None else f" of {result.optimum:g}"
-    console.print(f"\n{words[result.success]}, fitness [bold]{result.fitness:.10g}[/]{known}", soft_wrap=True)
+    console.print(f"\n{word}, fitness [bold]{result.fitness:.10g}[/]{known}", soft_wrap=True)
     for name, text in (("x", to_text(result.x)), ("effort", _effort(result)), ("stop", result.stop.message)):
         console.print(f"{name:<8}{text}", markup=False, soft_wrap=True)
     if result.explanation:

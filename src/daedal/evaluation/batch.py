@@ -88,6 +88,10 @@ class AnsweredRows:
         rows = {row.tobytes() for row in self.rows}
         return np.array([row.tobytes() in rows for row in x], dtype=np.bool_)
 
+    def joined(self, others: AnsweredRows) -> AnsweredRows:
+        """Give these, and others behind them."""
+        return AnsweredRows(np.concatenate([self.rows, others.rows]), np.concatenate([self.values, others.values]))
+
     def find(self, x: Bits) -> Fitness:
         """Give the values of the rows of x, shape (some, n), nan where there is none; each is given once."""
         waiting: dict[bytes, deque[float]] = {}

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.failures import describe_error
-from daedal.types import Bits, Fitness, as_numbers, to_text
+from daedal.evaluation.failures import BestSoFar, describe_error
+from daedal.settings.numbers import as_numbers
+from daedal.types import Bits, Fitness, to_text
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
 """A function of rows of 0/1, shape (rows, n), that gives one number per row; or of one row, that gives one number."""
@@ -18,9 +19,20 @@ Objective: TypeAlias = Callable[[NDArray[Any]], Any]
 Places: TypeAlias = NDArray[np.intp] | slice
 """Which of some rows: their numbers, or a range of them."""
 
+_AS_NAN = " (what is masked or missing counts as nan)"
+
 
 class ObjectiveError(ValueError):
-    """The objective raised, or gave something that is not one number per row."""
+    """The objective raised, or gave something that is not one number per row.
+
+    Attributes
+    ----------
+    best
+        The best solution of the run that this has ended, with its bits `x` and its `fitness`; None where no row had a
+        value yet.
+    """
+
+    best: BestSoFar | None = None
 
 
 class ObjectiveMisuse(ObjectiveError):  # noqa: N818  a kind of ObjectiveError
@@ -64,8 +76,8 @@ class Caller:
             raise
         except ObjectiveError as error:
             answers = self.one_by_one(x, first_failure_only=first_failure_only)
-            if first_failure_only and not answers.errors:
-                raise error  # it is the batch, then
+            if first_failure_only and not answers.errors:  # it is the batch, then
+                raise ObjectiveError(_told_of(error, x)) from error.__cause__ or error
             return answers
 
     def one_by_one(self, x: Bits, *, first_failure_only: bool = False) -> Answers:
@@ -93,7 +105,7 @@ class Caller:
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
-            return Answers(np.array([np.nan]), {0: str(error)}, {0: error.__cause__ or error})
+            return Answers(np.array([np.nan]), {0: _told_of(error, row)}, {0: error.__cause__ or error})
 
     def _values(self, x: Bits) -> Fitness:
         """Call the objective with rows, shape (rows, n), or, where it takes no batch, with the only one of them."""
@@ -103,13 +115,12 @@ class Caller:
         except ObjectiveError:
             raise
         except (Exception, SystemExit) as error:
-            where = f"the row {to_text(x[0])}" if len(x) == 1 else f"a batch of shape {x.shape}"
             hint = (
                 f"; it is called with an array of 0/1 rows, here of shape {x.shape} (for a function of one row, say "
                 "vectorized=False, or --by-row)"
             )
             raise ObjectiveError(
-                f"the objective raised {describe_error(error)} for {where}{hint if self.vectorized else ''}"
+                f"the objective raised {describe_error(error)} for {_named(x)}{hint if self.vectorized else ''}"
             ) from error
         values = _numbers(returned)
         if not self.vectorized and values.shape not in ((), (1,)):
@@ -129,11 +140,22 @@ class Caller:
         infeasible = "-inf" if self.sign > 0 else "inf"
         errors = {
             int(index): f"expected finite numbers from the objective, got {values[index]:g} for the row "
-            f"{to_text(x[index])}; use {infeasible} for what is infeasible"
+            f"{to_text(x[index])}{_AS_NAN if np.isnan(values[index]) else ''}; use {infeasible} for what is infeasible"
             for index in bad
         }
         values[bad] = np.nan  # our own copy
         return Answers(values, errors)
+
+
+def _named(x: Bits) -> str:
+    """Say which rows were asked for: the only one, or how many."""
+    return f"the row {to_text(x[0])}" if len(x) == 1 else f"a batch of shape {x.shape}"
+
+
+def _told_of(error: ObjectiveError, x: Bits) -> str:
+    """Give what an error says, and the rows it was for; those of programs do not know."""
+    text, where = str(error), _named(x)
+    return text if where in text else f"{text}; it was called for {where}"
 
 
 def _numbers(returned: object) -> Fitness:

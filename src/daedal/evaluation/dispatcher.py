@@ -136,7 +136,8 @@ class Dispatcher:
             yield self._whole(chunk, message.value)
         elif message.event is Event.RAISED:
             rest = chunk.indices[chunk.answered :]
-            errors = dict.fromkeys(range(len(rest)), f"the worker failed: {message.value}")
+            told = f"the worker failed: {message.value}"
+            errors = {i: f"{told}; it had the row {to_text(batch.rows[index])}" for i, index in enumerate(rest)}
             yield rest, Answers(np.full(len(rest), np.nan), errors)
         elif message.event is Event.DIED:
             yield from self._after_death(batch, chunk, message.value)

@@ -120,7 +120,11 @@ class Evaluator:
         `most` calls of the objective, at least one. Those of a fresh batch are evaluated even where they are known.
         """
         leftover = self._uncommitted()
-        lookup = Lookup.all_new(len(x)) if fresh else self._known.look_up(x, apart_from=leftover)
+        self._known.begin(self.calls)
+        if fresh:
+            lookup = Lookup.all_new(len(x))
+        else:
+            lookup, leftover = self._known.look_up(x, leftover)
         if most is not None:
             lookup = lookup.prefix(most)
         batch = Batch(x[: len(lookup.values)], lookup)
@@ -155,13 +159,13 @@ class Evaluator:
 
     def state(self) -> State:
         """Give what was counted and is known, as of the last commit, and the answers that came since."""
-        arrays: dict[str, NDArray[Any]] = self._known.state()
+        known, arrays = self._known.state(), dict[str, NDArray[Any]]()
         uncommitted = self._uncommitted()
         if uncommitted is not None and len(uncommitted.rows):
-            arrays |= {"partial": uncommitted.rows.copy(), "partial_values": uncommitted.values.copy()}
+            arrays = {"partial": uncommitted.rows.copy(), "partial_values": uncommitted.values.copy()}
         counts: dict[str, Json] = {"evaluated": self._evaluated, "cached": self.cached, "failed": self.failed}
         failures: list[Json] = [[failure.x, failure.error] for failure in self.failures]
-        return State(arrays=arrays, fields={**counts, "batches": self.batches, "failures": failures})
+        return known.extend(arrays=arrays, fields={**counts, "batches": self.batches, "failures": failures})
 
     def restore(self, state: State) -> None:
         """Go on where another evaluator stood when it gave its state."""

@@ -6,6 +6,7 @@ import signal
 from dataclasses import dataclass
 
 from daedal.settings.texts import describe_error as describe_error
+from daedal.types import Bits, to_text
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,25 @@ class Failure:
 
     x: str
     error: str
+
+
+@dataclass(frozen=True, eq=False)
+class BestSoFar:
+    """The best solution of a run that an error has ended.
+
+    Attributes
+    ----------
+    x
+        Bits, shape (n,), in the order of the objective's own variables.
+    fitness
+        Their value, as the objective gave it.
+    """
+
+    x: Bits
+    fitness: float
+
+    def __str__(self) -> str:
+        return f"the best so far has fitness {self.fitness:.10g}: {to_text(self.x)}"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +10,31 @@ from numpy.typing import NDArray
 from daedal.evaluation.batch import AnsweredRows, Batch
 from daedal.evaluation.caller import Places
 from daedal.evaluation.memory_cache import Lookup, MemoryCache
-from daedal.types import Bits, Fitness, State, check_bits
+from daedal.types import Bits, Fitness, State, StateError, check_bits
+
+MOST_RUNS = 2**62
+"""The largest number of a run in a shared cache: they are drawn at random."""
 
 
 class RowCache(Protocol):
-    """What remembers the values of rows: `SQLiteCache`, or any other."""
+    """What remembers the values of rows."""
 
     def find(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_]]:
         """Give the values, nan where unknown, and whether they are known."""
 
     def add(self, rows: Bits, values: Fitness) -> None:
         """Take the values of rows."""
+
+
+@runtime_checkable
+class RunCache(RowCache, Protocol):
+    """One that also remembers which run has added a row, and when: `SQLiteCache`."""
+
+    run: int
+    calls: int
+
+    def find_ahead(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Find rows, and tell which of them this run itself has added where it has yet to come again."""
 
 
 class LayeredCache:
@@ -39,28 +53,54 @@ class LayeredCache:
         self.deduplicate = deduplicate
         self.shared = shared
         self._memory = MemoryCache(n) if deduplicate else None
+        self._of_run = shared if isinstance(shared, RunCache) else None
 
     def to_objective(self, x: Bits) -> Bits:
         """Give rows in the order of the objective's own variables."""
         return x if self.order is None else x.take(self.order, axis=1)
 
-    def look_up(self, x: Bits, *, apart_from: AnsweredRows | None = None) -> Lookup:
-        """Look rows up, in memory, then, apart from those that this run has put there itself, in the shared cache."""
+    @property
+    def run(self) -> int | None:
+        """The number of this run in the shared cache, where that has numbers."""
+        return None if self._of_run is None else self._of_run.run
+
+    def begin(self, calls: int) -> None:
+        """Take notice that a batch begins, and how many calls were made before it."""
+        if self._of_run is not None:
+            self._of_run.calls = calls
+
+    def look_up(self, x: Bits, answered: AnsweredRows | None = None) -> tuple[Lookup, AnsweredRows | None]:
+        """Look rows up, in memory, then in the shared cache, apart from those that were answered for this run itself.
+
+        These are `answered`, and what a process of this run, which has ended since its last checkpoint, has added to
+        the shared cache: given back, because they are new to the run, though nobody has to be called for them again.
+        """
         if self._memory is None:
             check_bits(x, self.n)
-            return Lookup.all_new(len(x))
+            return Lookup.all_new(len(x)), answered
         lookup = self._memory.look_up(x)
         if not self.deduplicate:
-            return lookup.with_duplicates()
+            return lookup.with_duplicates(), answered
         if self.shared is None or not len(lookup.first):
-            return lookup
+            return lookup, answered
         new = x[lookup.first]
-        values, known = self.shared.find(self.to_objective(new))
+        values, known, ahead = self._find(self.to_objective(new))
         known &= values != self.sign * np.inf  # infeasible to who has looked for the other side
-        if apart_from is not None:
-            known &= ~apart_from.hold(new)
+        ahead &= known
+        if ahead.any():
+            before = AnsweredRows(new[ahead], values[ahead])
+            answered = before if answered is None else answered.joined(before)
+        if answered is not None:
+            known &= ~answered.hold(new)
         self._memory.add(new[known], values[known])
-        return lookup.with_known(known, values)
+        return lookup.with_known(known, values), answered
+
+    def _find(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_], NDArray[np.bool_]]:
+        assert self.shared is not None
+        if self._of_run is not None:
+            return self._of_run.find_ahead(rows)
+        values, known = self.shared.find(rows)
+        return values, known, np.zeros(len(rows), np.bool_)
 
     def share(self, rows: Bits, places: Places, values: Fitness) -> None:
         """Give others the values of some rows, in the objective's order, as they come."""
@@ -82,13 +122,18 @@ class LayeredCache:
         if len(batch.failed):
             self._memory.add_new(batch.lookup, batch.failed, batch.values[batch.failed])
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Give what is in memory as plain arrays."""
+    def state(self) -> State:
+        """Give what is in memory, and the number of this run."""
         memory = {} if self._memory is None else self._memory.state()
-        return {f"memory/{name}": array for name, array in memory.items()}
+        arrays: dict[str, NDArray[Any]] = {f"memory/{name}": array for name, array in memory.items()}
+        return State(arrays=arrays, fields={} if self.run is None else {"cache_run": self.run})
 
     def restore(self, state: State) -> None:
-        """Take what `state` gave, among other arrays."""
+        """Take what `state` gave, among other arrays and fields."""
+        if self._of_run is not None and state.given("cache_run"):  # not in checkpoints of earlier versions
+            self._of_run.run = state.whole("cache_run")
+            if self._of_run.run > MOST_RUNS:
+                raise StateError(f"expected the number of a run of at most {MOST_RUNS}, got {self._of_run.run}")
         prefix = "memory/"
         memory = {name.removeprefix(prefix): array for name, array in state.arrays.items() if name.startswith(prefix)}
         if memory:

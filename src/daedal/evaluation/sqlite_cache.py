@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.evaluation.layered_cache import MOST_RUNS
 from daedal.evaluation.memory_cache import check_values
 from daedal.settings.texts import storable
 from daedal.storage.sqlite import errors_explained, open_database, transaction
@@ -14,7 +16,7 @@ from daedal.types import Bits, Fitness, check_bits
 
 _WHAT = "a cache of evaluations"
 _APPLICATION = 0x44614543  # "DaEC"
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE objective (
     id INTEGER PRIMARY KEY,
@@ -27,9 +29,18 @@ CREATE TABLE evaluation (
     objective INTEGER NOT NULL REFERENCES objective (id),
     row BLOB NOT NULL,
     value REAL NOT NULL,
+    run INTEGER NOT NULL DEFAULT 0,
+    calls INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (objective, row)
 ) WITHOUT ROWID;
 """
+_MIGRATIONS = {
+    1: """
+ALTER TABLE evaluation ADD COLUMN run INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE evaluation ADD COLUMN calls INTEGER NOT NULL DEFAULT 0;
+"""
+}
+
 _CHUNK = 500  # rows asked for at once; older SQLite takes 999 parameters at most
 
 
@@ -39,6 +50,13 @@ class SQLiteCache:
     One file, not on a network drive, where locks do not work, holds the rows of any number of objectives; another
     version, or another n, is another objective. Several processes may use it at the same time, and wait `timeout`
     seconds for each other. ValueError for a file that is something else, OSError for one that cannot be used.
+
+    Attributes
+    ----------
+    run
+        Who adds rows: a random number, until a run that goes on puts its own here.
+    calls
+        How far this run is: the calls that it had made when its present batch began.
     """
 
     def __init__(
@@ -50,8 +68,16 @@ class SQLiteCache:
         self.n = n
         self.objective = objective
         self.version = version
+        self.run = 1 + secrets.randbelow(MOST_RUNS)
+        self.calls = 0
         self._connection = open_database(
-            path, application=_APPLICATION, version=_VERSION, schema=_SCHEMA, what=_WHAT, timeout=timeout
+            path,
+            application=_APPLICATION,
+            version=_VERSION,
+            schema=_SCHEMA,
+            what=_WHAT,
+            timeout=timeout,
+            migrations=_MIGRATIONS,
         )
         try:
             self._id = self._register()
@@ -61,21 +87,30 @@ class SQLiteCache:
 
     def find(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_]]:
         """Give the values, shape (rows,), nan where unknown, and whether they are known, shape (rows,)."""
+        return self.find_ahead(rows)[:2]
+
+    def find_ahead(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Give the same, and which rows this run has added itself at a point that it has not come to yet.
+
+        It was there in another process, which has ended since its last checkpoint.
+        """
         check_bits(rows, self.n)
         keys = _keys(rows)
         found: dict[bytes, float] = {}
+        ahead: set[bytes] = set()
         with errors_explained(self.path, _WHAT):
             for start in range(0, len(keys), _CHUNK):
                 chunk = keys[start : start + _CHUNK]
                 places = ",".join("?" * len(chunk))
-                found.update(
-                    self._connection.execute(
-                        f"SELECT row, value FROM evaluation WHERE objective = ? AND row IN ({places})",
-                        (self._id, *chunk),
-                    )
-                )
+                for key, value, run, calls in self._connection.execute(
+                    f"SELECT row, value, run, calls FROM evaluation WHERE objective = ? AND row IN ({places})",
+                    (self._id, *chunk),
+                ):
+                    found[key] = value
+                    if run == self.run and calls >= self.calls:
+                        ahead.add(key)
         values = np.array([found.get(key, np.nan) for key in keys], dtype=np.float64)
-        return values, ~np.isnan(values)
+        return values, ~np.isnan(values), np.array([key in ahead for key in keys], dtype=np.bool_)
 
     def add(self, rows: Bits, values: Fitness) -> None:
         """Take rows, shape (rows, n), and their values, shape (rows,); of a row already there the first value stays.
@@ -86,8 +121,12 @@ class SQLiteCache:
         check_values(values, len(rows))
         with errors_explained(self.path, _WHAT, checked=True), transaction(self._connection):
             self._connection.executemany(
-                "INSERT INTO evaluation VALUES (?, ?, ?) ON CONFLICT (objective, row) DO NOTHING",
-                ((self._id, key, value) for key, value in zip(_keys(rows), values.tolist(), strict=True)),
+                "INSERT INTO evaluation (objective, row, value, run, calls) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (objective, row) DO NOTHING",
+                (
+                    (self._id, key, value, self.run, self.calls)
+                    for key, value in zip(_keys(rows), values.tolist(), strict=True)
+                ),
             )
 
     def close(self) -> None:

@@ -13,8 +13,9 @@ from daedal.models.walsh_fit import choose_pool, solve
 from daedal.models.walsh_function import WalshFunction
 from daedal.models.walsh_lasso import Solution
 from daedal.settings.checks import check_between
+from daedal.settings.numbers import as_numbers
 from daedal.settings.parameters import check_types
-from daedal.types import Bits, Fitness, as_numbers
+from daedal.types import Bits, Fitness
 
 MOST_EQUATIONS = 5000
 """Equations of which a fit takes a random part, unless told otherwise."""

@@ -12,7 +12,8 @@ from daedal.limits import Limits, StopReason
 from daedal.optimizers.records import Best, Generation, Info
 from daedal.rng import Stream, check_seed, restore_rng, rng_state, stream
 from daedal.settings.checks import check_whole
-from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
+from daedal.settings.numbers import as_numbers
+from daedal.types import Bits, Fitness, Json, State, check_bits
 
 
 class Optimizer(Protocol):

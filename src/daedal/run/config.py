@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -21,10 +22,11 @@ from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.loop import Callback, Display, Outcome, Run
+from daedal.settings.numbers import as_numbers
 from daedal.settings.parameters import plain
 from daedal.storage.checkpoint_file import CheckpointError
 from daedal.storage.kinds import check_apart
-from daedal.types import Bits, Fitness, Json, State, as_numbers, check_bits
+from daedal.types import Bits, Fitness, Json, State, check_bits
 
 if TYPE_CHECKING:
     from daedal.evaluation.sqlite_cache import SQLiteCache
@@ -179,6 +181,7 @@ class RunConfig:
         return Result(
             x=objective.to_objective(best.x),
             fitness=self.sign * best.fitness,
+            feasible=best.fitness > -math.inf,
             success=None if goal is None else meets(best.fitness, self.sign * goal),
             stop=outcome.stop,
             evaluations=evaluator.evaluations,

@@ -14,12 +14,14 @@ import numpy as np
 
 from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.evaluator import Evaluator, OutOfTime
+from daedal.evaluation.failures import BestSoFar
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
 from daedal.optimizers.base import BaseOptimizer, Optimizer
 from daedal.optimizers.records import Best, Generation
+from daedal.run.best_so_far import with_best
 from daedal.run.checkpoint import Checkpointer, history_state, restored_history
-from daedal.types import Bits, State, StateError, check_bits, to_text
+from daedal.types import Bits, State, StateError, check_bits
 
 Callback: TypeAlias = Callable[[Generation], object]
 """Called after each generation; returns True to stop the run."""
@@ -143,7 +145,13 @@ class Run:
             self.evaluator.deadline = self._started + self.limits.max_seconds - self._seconds_before
         self.evaluator.listener = self._keep_if_due
         with nullcontext() if display is None else display as shown, self.evaluator, self._interrupts:
-            self._loop(shown)
+            try:
+                self._loop(shown)
+            except Exception as error:
+                told = with_best(error, self._best_so_far())
+                if told is error:
+                    raise
+                raise told from error
         return self._outcome()
 
     def _loop(self, display: Display | None) -> None:
@@ -250,18 +258,8 @@ class Run:
             self._keep()
 
     def _keep(self) -> None:
-        if self.checkpointer is None:
-            return
-        try:
+        if self.checkpointer is not None:
             self.checkpointer.write(self.state())
-        except OSError as error:
-            best = self._found()
-            if best is None:
-                raise
-            x = to_text(self.to_objective(best.x))
-            told = type(error)(f"{error}; the best so far has fitness {self.sign * best.fitness:g}: {x}")
-            told.errno = error.errno
-            raise told from error
 
     def _outcome(self) -> Outcome:
         best = self._found()
@@ -275,6 +273,11 @@ class Run:
             cpu_seconds=self.cpu_seconds,
             cpu_seconds_to_best=self._cpu_to_best if best is self.optimizer.best else self.cpu_seconds,
         )
+
+    def _best_so_far(self) -> BestSoFar | None:
+        """Give the best solution as the objective has it."""
+        best = self._found()
+        return None if best is None else BestSoFar(self.to_objective(best.x), self.sign * best.fitness)
 
     def _found(self) -> Best | None:
         """Give the best solution: the optimizer's, or one of a batch that was broken off."""

@@ -147,8 +147,8 @@ def test_a_batch_that_goes_well_is_one_call_one_row_in_any_case_and_no_rows_by_r
     assert fussy.calls == [["000", "010"], ["111"]]
 
 
-def test_an_error_in_our_own_words_is_not_wrapped_and_one_without_words_is_named() -> None:
-    """Those of programs know better what happened."""
+def test_an_error_in_our_own_words_keeps_them_and_the_row_is_named() -> None:
+    """Those of programs know better what happened, but not with which row."""
 
     def program(x: np.ndarray) -> np.ndarray:
         if (x.sum(axis=1) == 3).any():
@@ -158,9 +158,20 @@ def test_an_error_in_our_own_words_is_not_wrapped_and_one_without_words_is_named
         return x.sum(axis=1)
 
     answers = Caller(program).answers(X)
-    assert answers.errors[1] == "the program ended with 1 rows"
+    assert answers.errors[1].startswith("the program ended with 1 rows")
+    assert "the row 111" in answers.errors[1]
     assert isinstance(answers.causes[1], ObjectiveError)
     assert "raised KeyError for the row 000" in answers.errors[2]
+
+
+def test_a_program_that_fails_with_a_batch_alone_says_how_large_it_was() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        if len(x) > 1:
+            raise ObjectiveError("the program ended")
+        return x.sum(axis=1)
+
+    with pytest.raises(ObjectiveError, match=r"^the program ended.* a batch of shape \(4, 3\)"):
+        Caller(program).answers(X, first_failure_only=True)
 
 
 @settings(max_examples=60, deadline=None)
@@ -234,3 +245,20 @@ def test_what_goes_in_and_what_comes_out_are_copies(vectorized: bool, dtype: typ
     assert answers.values.tolist() == ONES
     assert np.array_equal(x, X)
     assert kinds == {(np.dtype(dtype), 2 if vectorized else 1)}
+
+
+# What is masked
+
+
+@pytest.mark.parametrize("vectorized", [True, False])
+def test_what_is_masked_has_failed_and_the_row_is_named(vectorized: bool) -> None:
+    """It is that row's failure, as nan is, for which there are policies, and no misuse of the others."""
+
+    def objective(x: np.ndarray) -> Any:
+        ones = x.sum(axis=-1)
+        return np.ma.masked_where(ones == 3, np.where(ones == 3, 1e9, ones))
+
+    answers = Caller(objective, vectorized=vectorized).answers(X)
+    assert np.array_equal(answers.values, [2.0, np.nan, 0.0, 1.0], equal_nan=True)
+    assert set(answers.errors) == {1}
+    assert "for the row 111" in answers.errors[1]

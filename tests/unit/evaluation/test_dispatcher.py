@@ -263,6 +263,7 @@ def test_errors_are_those_of_the_rows_they_came_for() -> None:
 
     errors = check(FakePool(fate=fate).dispatcher().answers(ROWS[:200]), 200, {1, 40})
     assert "MemoryError: no room" in errors[1]
+    assert f"the row {to_text(ROWS[1])}" in errors[1]
     assert errors[40] == "forty"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from daedal.evaluation.caller import Caller, ObjectiveError, ObjectiveMisuse
 from daedal.evaluation.evaluator import FAILURES_KEPT, Evaluator, OutOfTime
 from daedal.evaluation.memory_cache import MemoryCache
 from daedal.evaluation.options import EvaluationOptions
+from daedal.evaluation.sqlite_cache import SQLiteCache
 from daedal.types import State, StateError, to_text
 
 
@@ -335,6 +337,90 @@ def test_what_a_run_has_put_into_a_shared_cache_itself_was_not_known_before() ->
     second.restore(first.state())
     assert second(rows_of("01", "11", "10")).tolist() == [1.0, 3.0, 2.0]
     assert counts(second) == (3, 0, 0)
+
+
+BATCHES = [
+    rows_of("0001", "0010", "0001"),
+    rows_of("0100", "0010", "0101", "0110"),
+    rows_of("0111", "0100", "1000", "1001"),
+    rows_of("0001", "1111", "1000", "1010"),
+]
+
+
+def cached(path: Path, scores: Any, **how: Any) -> Evaluator:
+    return evaluator(scores, n=4, cache=SQLiteCache(path, n=4, objective="scores"), **how)
+
+
+@pytest.mark.parametrize("kept", range(4))
+@pytest.mark.parametrize("done", range(5))
+@pytest.mark.parametrize("most", [None, 7])
+def test_a_run_that_was_killed_counts_what_it_finds_of_its_own_as_if_it_was_evaluated_now(
+    kept: int, done: int, most: int | None, tmp_path: Path
+) -> None:
+    """With calls that are limited, too; what others have put there is known, as it was, and nothing is called twice."""
+
+    def go(evaluate: Evaluator, batches: list[Any]) -> list[list[float]]:
+        told = []
+        for rows in batches:
+            told.append(evaluate.evaluate(rows, most=None if most is None else most - evaluate.calls).tolist())
+            evaluate.commit()
+            if most is not None and evaluate.calls == most:
+                break
+        return told
+
+    if kept > done:
+        kept, done = done, kept  # the checkpoint is never ahead of the run
+    others, path = Scores(), tmp_path / "known.db"
+    for name in ("whole.db", path.name):
+        with SQLiteCache(tmp_path / name, n=4, objective="scores") as cache:
+            cache.add(rows_of("0010", "1001"), np.array([2.0, 9.0]))
+    whole = cached(tmp_path / "whole.db", others)
+    expected = go(whole, BATCHES)
+
+    first, second = Scores(), Scores()
+    killed = cached(path, first)
+    before = go(killed, BATCHES[:kept])
+    state = killed.state()
+    go(killed, BATCHES[kept:done])
+    resumed = cached(path, second)
+    resumed.restore(state)
+    rest = go(resumed, BATCHES[kept:]) if most is None or resumed.calls < most else []
+    assert before + rest == expected
+    assert counts(resumed) == counts(whole)
+    assert len(first.calls + second.calls) == len(set(first.calls + second.calls)) == whole.calls
+
+
+def test_what_came_in_the_middle_of_a_batch_after_the_checkpoint_is_found_as_well(tmp_path: Path) -> None:
+    """Rows that the checkpoint has, rows that only the cache has, and rows that nobody has."""
+    rows, path = rows_of("0001", "0010", "0011", "0100"), tmp_path / "known.db"
+    first = cached(path, Scores(fails=lambda row: row == "0100"))
+    states = []
+    first.listener = lambda: states.append(first.state())
+    with pytest.raises(ObjectiveError):
+        first(rows)
+    scores = Scores()
+    second = cached(path, scores)
+    second.restore(states[0])  # after the first row
+    assert len(states[0].arrays["partial"]) == 1
+    assert second(rows).tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert counts(second) == (4, 0, 0)
+    assert scores.calls == ["0100"]
+
+
+def test_a_run_that_begins_anew_knows_what_another_one_has_evaluated(tmp_path: Path) -> None:
+    cached(tmp_path / "known.db", Scores())(BATCHES[0])
+    second = cached(tmp_path / "known.db", Scores())
+    second(BATCHES[0])
+    assert counts(second) == (0, 3, 0)
+
+
+def test_the_number_of_a_run_is_checked_before_it_is_believed(tmp_path: Path) -> None:
+    first = cached(tmp_path / "known.db", Scores())
+    for number in (-1, 2**63, "1", 1.5):
+        with pytest.raises(StateError):
+            first.restore(first.state().extend(arrays={}, fields={"cache_run": number}))
+    fields = {name: value for name, value in first.state().fields.items() if name != "cache_run"}
+    first.restore(State(arrays={}, fields=fields))  # as an earlier version wrote it
 
 
 def test_a_batch_of_which_all_has_come_is_not_asked_for_at_all() -> None:

@@ -105,6 +105,53 @@ def test_processes_that_write_at_the_same_moment_agree(tmp_path: Path) -> None:
             assert seen[k] == final
 
 
+# Whose rows they are
+
+
+def test_rows_of_this_run_are_ahead_until_it_has_come_where_it_added_them(path: Path) -> None:
+    """Later they are known, as in a run that was never broken off, whose memory has dropped them."""
+    rows = every(12)[:6]
+    with opened(path) as other, opened(path) as first, opened(path) as again:
+        other.add(rows[:2], np.zeros(2))
+        for first.calls, places in ((0, slice(0, 3)), (3, slice(3, 4)), (4, slice(4, 5))):
+            first.add(rows[places], np.ones(len(rows[places])))
+        assert other.run != first.run != again.run
+        assert not again.find_ahead(rows)[2].any()
+        again.run = first.run
+        for again.calls, expected in ((0, [2, 3, 4]), (3, [3, 4]), (4, [4]), (5, [])):
+            values, known, ahead = again.find_ahead(rows)
+            assert np.flatnonzero(ahead).tolist() == expected
+            assert known.tolist() == [True] * 5 + [False]
+            assert values[:5].tolist() == [0.0, 0.0, 1.0, 1.0, 1.0]
+
+
+FORMAT_1 = """
+PRAGMA application_id = 1147225411;
+PRAGMA user_version = 1;
+CREATE TABLE objective (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, n INTEGER NOT NULL, UNIQUE (name, version, n)
+);
+CREATE TABLE evaluation (
+    objective INTEGER NOT NULL REFERENCES objective (id), row BLOB NOT NULL, value REAL NOT NULL,
+    PRIMARY KEY (objective, row)
+) WITHOUT ROWID;
+INSERT INTO objective VALUES (1, 'wing', '', 12);
+INSERT INTO evaluation VALUES (1, x'8000', 1.5), (1, x'C000', 2.5);
+"""
+
+
+def test_a_file_of_the_first_format_is_brought_up_with_all_that_is_in_it(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(FORMAT_1)
+    rows = every(12)[[1, 3, 2]]
+    for _ in range(2):
+        with opened(path) as cache:
+            assert found(cache, rows)[:2] == [1.5, 2.5]
+            assert not cache.find_ahead(rows)[2].any()
+            cache.add(rows, np.full(3, 9.0))
+            assert found(cache, rows) == [1.5, 2.5, 9.0]
+
+
 # What goes wrong
 
 
