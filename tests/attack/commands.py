@@ -23,14 +23,18 @@ REAL = 0.05
 """The share of cases that run in a Python of their own."""
 
 PROBLEMS = (
-    "onemax:n=8", "trap:k=4,n=8", "hiff:n=8", "nk:n=8,k=2,seed=1", "nk:land.nk", "mine.py:f", "mine.py:g", "mine.py:loud",
-    "mine.py:bad", "mine.py:nothing", "mine.py:odd", "mine.py:missing", "mine.py", "cmd:cat", "cmd:./notes.txt", "cmd:true",
-    "cmd:false", "cmd:", "cmd:sh -c 'while read x; do echo 1; done'", "onemax:n=0", "onemax:n=-1", "onemax", "trap:k=3,n=8",
-    "onemax:n=8,n=9", "nk:study.toml", "nk:zero", "nk:fifo", "nk:folder", "nk:loop", "notes.txt:f", "study.toml:f", "folder:f",
+    "onemax:n=8", "trap:k=4,n=8", "hiff:n=8", "nk:n=8,k=2,seed=1", "nk:land.nk", "mine.py:f", "mine.py:g",
+    "mine.py:loud", "mine.py:bad", "mine.py:nothing", "mine.py:odd", "mine.py:missing", "mine.py", "cmd:cat",
+    "cmd:./notes.txt", "cmd:true", "cmd:false", "cmd:", "cmd:sh -c 'while read x; do echo 1; done'", "onemax:n=0",
+    "onemax:n=-1", "onemax", "trap:k=3,n=8", "onemax:n=8,n=9", "nk:study.toml", "nk:zero", "nk:fifo", "nk:folder",
+    "nk:loop", "notes.txt:f", "study.toml:f", "folder:f",
 )  # fmt: skip
 FILES = (*zoo.PLAIN, *zoo.KINDS, *zoo.LINKS, *zoo.OTHERS, *zoo.NODES)
-PATHS = (*FILES, "new", "new.db", "new.csv", "new.md", "new.tex", "new.json", "new.parquet", "folder/new", "nowhere/new", "./run.ckpt",
-         "folder/../mine.py", "a\udcffb", "a b", "-x", "x" * 300, "", "\x1b[31m", ".", "..", "/", "/dev/full", "/dev/stdout")  # fmt: skip
+PATHS = (
+    *FILES, "new", "new.db", "new.csv", "new.md", "new.tex", "new.json", "new.parquet", "folder/new", "nowhere/new",
+    "./run.ckpt", "folder/../mine.py", "a\udcffb", "a b", "-x", "x" * 300, "", "\x1b[31m", ".", "..", "/",
+    "/dev/full", "/dev/stdout",
+)  # fmt: skip
 BASES: dict[str, tuple[str, ...]] = {
     "solve": ("PROBLEM", "-a", "umda", "--popsize", "20", "--seed", "1", "--n", "8", "--max-evaluations", "60"),
     "resume": ("run.ckpt",),
@@ -45,12 +49,31 @@ BASES: dict[str, tuple[str, ...]] = {
     "study plot": ("--store", "store.db", "-o", "PATH"),
     "study merge": ("budgets.db", "--store", "store.db"),
     "study export": ("--store", "store.db"),
-    "reproduce table1": ("--problem", "trap:k=4,n=20", "-a", "PBIL", "--runs", "1", "--max-popsize", "50", "--workers", "1"),
+    "reproduce table1": (
+        "--problem",
+        "trap:k=4,n=20",
+        "-a",
+        "PBIL",
+        "--runs",
+        "1",
+        "--max-popsize",
+        "50",
+        "--workers",
+        "1",
+    ),
     "reproduce figures": ("--runs", "1", "-a", "PBIL", "--max-popsize", "50", "--workers", "1"),
 }
 """What makes a command do something in no time; everything in it may be changed."""
 
-WEIGHTS = {"solve": 40, "resume": 8, "compare": 6, "study run": 3, "study plot": 1, "reproduce table1": 0.3, "reproduce figures": 0.2}
+WEIGHTS = {
+    "solve": 40,
+    "resume": 8,
+    "compare": 6,
+    "study run": 3,
+    "study plot": 1,
+    "reproduce table1": 0.3,
+    "reproduce figures": 0.2,
+}
 SLOW = {"--dask", "--install-completion", "--show-completion"}
 """Seconds to start, or changes to a shell's own files: not drawn."""
 
@@ -78,10 +101,11 @@ def options_of(command: str) -> dict[str, bool]:
 
 _ALGORITHMS = ("umda", "pbil", "boa", "mix", "ils", "auto", "mine.py:f", "tree")
 GOOD: dict[str, tuple[str, ...]] = {
-    "--algorithm": _ALGORITHMS, "-a": _ALGORITHMS, "--set": ("popsize=30", "selection=truncation"), "--every": ("1", "1s"),
-    "--popsize": ("20", "auto"), "--on-error": ("raise", "worst", "retry:2", "retry:1,worst"), "--workers": ("1", "1", "1", "2"),
-    "--initial": ("rows.txt", "valued.txt", *PATHS), "--test": ("signed-rank", "mann-whitney"), "--problem": ("onemax:n=8", "nk"),
-    "--max-seconds": ("1", "0.01"), "--timeout": ("5",), "--n": ("8", "4", "1", "9"), "--runs": ("1", "2"), "--confirm": ("0", "1"),
+    "--algorithm": _ALGORITHMS, "-a": _ALGORITHMS, "--set": ("popsize=30", "selection=truncation"),
+    "--every": ("1", "1s"), "--popsize": ("20", "auto"), "--on-error": ("raise", "worst", "retry:2", "retry:1,worst"),
+    "--workers": ("1", "1", "1", "2"), "--initial": ("rows.txt", "valued.txt", *PATHS),
+    "--test": ("signed-rank", "mann-whitney"), "--problem": ("onemax:n=8", "nk"), "--max-seconds": ("1", "0.01"),
+    "--timeout": ("5",), "--n": ("8", "4", "1", "9"), "--runs": ("1", "2"), "--confirm": ("0", "1"),
     "--max-popsize": ("20", "50"), "--name": ("mine",), "--budget": ("20", "30"), "--nk-dir": PATHS,
     "--format": ("rich", "markdown", "latex", "csv", "json", "parquet"), **dict.fromkeys(OUTPUTS, PATHS),
 }  # fmt: skip
@@ -128,9 +152,9 @@ def named_outputs(command: str, words: list[str]) -> dict[str, str]:
         if kind and (kind != "store" or command in WRITES_STORE):
             found[value] = kind
     if command == "resume":
-        found |= {word: "resumed" for word in words}
+        found |= dict.fromkeys(words, "resumed")
     if command == "study init":
-        found |= {word: "new" for word in words}
+        found |= dict.fromkeys(words, "new")
     defaults = {"reproduce table1": ("repro.db", "store"), "reproduce figures": ("repro-figures.db", "store")}
     if command in defaults:
         found.setdefault(*defaults[command])
@@ -139,7 +163,9 @@ def named_outputs(command: str, words: list[str]) -> dict[str, str]:
     return found
 
 
-def changes(before: dict[str, str], after: dict[str, str], outputs: dict[str, str], folder: Path, force: bool) -> list[str]:
+def changes(
+    before: dict[str, str], after: dict[str, str], outputs: dict[str, str], folder: Path, force: bool
+) -> list[str]:
     """Say which files have changed that must not."""
     allowed: dict[str, str] = {}
     for name, kind in outputs.items():
@@ -153,7 +179,9 @@ def changes(before: dict[str, str], after: dict[str, str], outputs: dict[str, st
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) == after.get(name):
             continue
-        inside = any(kind == "folder" and name.startswith(f"{one}{os.sep}") or one == "." for one, kind in allowed.items())
+        inside = any(
+            kind == "folder" and (one == "." or name.startswith(f"{one}{os.sep}")) for one, kind in allowed.items()
+        )
         if name not in allowed and not inside:
             found.append(f"changed a file that was not named as an output: {name}")
         elif name in before and not may_replace(name, allowed.get(name, "folder"), force):

@@ -17,7 +17,12 @@ from cases import attempt
 from processes import adopt_orphans
 
 HERE = Path(__file__).parent
-_SERVE = "import sys; sys.path[:0] = sys.argv[1].split(':'); from pathlib import Path; import crew; crew.serve(Path(sys.argv[2]))"
+_SERVE = """\
+import sys
+sys.path[:0] = sys.argv[1].split(":")
+import crew, pathlib
+crew.serve(pathlib.Path(sys.argv[2]))
+"""
 """Not a file: workers of daedal's would load it again."""
 
 

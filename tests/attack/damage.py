@@ -96,7 +96,22 @@ def odd_field(fields: Any, rng: random.Random) -> str:
     if isinstance(inner, dict) and inner and rng.random() < 0.9:
         return f"{name}/{odd_field(inner, rng)}"
     numbers = (0, -1, 1, 2**31, 2**63, 10**30, 10**400, 0.5, math.nan, math.inf, -math.inf)
-    others = ("", "x" * 10**5, "\ud800", "../../canary", "cmd:touch canary", "canary.py:f", "DEEP", None, True, [], {}, [[]], {"": None}, "umda")
+    others = (
+        "",
+        "x" * 10**5,
+        "\ud800",
+        "../../canary",
+        "cmd:touch canary",
+        "canary.py:f",
+        "DEEP",
+        None,
+        True,
+        [],
+        {},
+        [[]],
+        {"": None},
+        "umda",
+    )
     fields[name] = rng.choice((*numbers, *others))
     return f"{name}={fields[name]!r}"[:80]
 
@@ -147,7 +162,9 @@ def crafted_database(data: bytes, rng: random.Random) -> tuple[str, bytes]:
 
 
 def _table(connection: sqlite3.Connection, rng: random.Random) -> tuple[str, list[str]]:
-    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    tables = [
+        name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    ]
     table = rng.choice(tables)
     return table, [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')]
 
@@ -156,7 +173,20 @@ def _value(connection: sqlite3.Connection, rng: random.Random) -> str:
     table, columns = _table(connection, rng)
     column = rng.choice(columns)
     numbers = (0, -1, 2**62, 0.5, math.nan, math.inf, -math.inf, None)
-    value = rng.choice((*numbers, b"", b"\x80\x04canary", rng.randbytes(20), "x" * 10**5, "[" * 5000, "{}", "[]", "null", odd_text(rng)))
+    value = rng.choice(
+        (
+            *numbers,
+            b"",
+            b"\x80\x04canary",
+            rng.randbytes(20),
+            "x" * 10**5,
+            "[" * 5000,
+            "{}",
+            "[]",
+            "null",
+            odd_text(rng),
+        )
+    )
     if isinstance(value, str):
         value = value.encode("utf-8", "replace").decode("utf-8")
     try:
@@ -169,7 +199,14 @@ def _value(connection: sqlite3.Connection, rng: random.Random) -> str:
 def _view(connection: sqlite3.Connection, rng: random.Random) -> str:
     table, columns = _table(connection, rng)
     listed = ", ".join(f'i AS "{column}"' for column in columns)
-    source = rng.choice((f"SELECT {listed} FROM ({ENDLESS} FROM c)", f"SELECT {listed} FROM (SELECT 1 AS i)", "SELECT 1", f'SELECT * FROM "{table}"'))
+    source = rng.choice(
+        (
+            f"SELECT {listed} FROM ({ENDLESS} FROM c)",
+            f"SELECT {listed} FROM (SELECT 1 AS i)",
+            "SELECT 1",
+            f'SELECT * FROM "{table}"',
+        )
+    )
     connection.execute(f'DROP TABLE "{table}"')
     connection.execute(f'CREATE VIEW "{table}" AS {source}')
     return f"a view in place of {table}: {source}"[:100]
@@ -179,17 +216,28 @@ def _trigger(connection: sqlite3.Connection, rng: random.Random) -> str:
     table, _ = _table(connection, rng)
     other, _ = _table(connection, rng)
     when = rng.choice(("AFTER INSERT", "BEFORE INSERT", "AFTER UPDATE", "BEFORE DELETE"))
-    does = rng.choice((f'DELETE FROM "{other}"', "SELECT RAISE(ABORT, 'canary')", f"SELECT count(*) FROM ({ENDLESS} FROM c)", "SELECT load_extension('canary')"))
+    does = rng.choice(
+        (
+            f'DELETE FROM "{other}"',
+            "SELECT RAISE(ABORT, 'canary')",
+            f"SELECT count(*) FROM ({ENDLESS} FROM c)",
+            "SELECT load_extension('canary')",
+        )
+    )
     connection.execute(f'CREATE TRIGGER canary {when} ON "{table}" BEGIN {does}; END')
     return f"a trigger {when} on {table}: {does}"[:100]
 
 
 def _schema(connection: sqlite3.Connection, rng: random.Random) -> str:
     table, columns = _table(connection, rng)
-    statement = rng.choice(
-        (f'DROP TABLE "{table}"', f'ALTER TABLE "{table}" RENAME COLUMN "{columns[-1]}" TO other', f'ALTER TABLE "{table}" RENAME TO other',
-         f"UPDATE sqlite_master SET sql = 'CREATE TABLE canary (x)' WHERE name = '{table}'", "UPDATE sqlite_master SET rootpage = 1")
-    )  # fmt: skip
+    statements = (
+        f'DROP TABLE "{table}"',
+        f'ALTER TABLE "{table}" RENAME COLUMN "{columns[-1]}" TO other',
+        f'ALTER TABLE "{table}" RENAME TO other',
+        f"UPDATE sqlite_master SET sql = 'CREATE TABLE canary (x)' WHERE name = '{table}'",
+        "UPDATE sqlite_master SET rootpage = 1",
+    )
+    statement = rng.choice(statements)
     try:
         connection.execute(statement)
     except sqlite3.Error as error:
@@ -198,6 +246,8 @@ def _schema(connection: sqlite3.Connection, rng: random.Random) -> str:
 
 
 def _pragma(connection: sqlite3.Connection, rng: random.Random) -> str:
-    statement = rng.choice(("PRAGMA user_version = ", "PRAGMA application_id = ")) + rng.choice(("0", "1", "2", "-1", "99", "2147483647"))
+    statement = rng.choice(("PRAGMA user_version = ", "PRAGMA application_id = ")) + rng.choice(
+        ("0", "1", "2", "-1", "99", "2147483647")
+    )
     connection.execute(statement)
     return statement

@@ -18,26 +18,42 @@ from cases import Case, Part, Tried
 from processes import command_line, launch
 
 FORBIDDEN = (
-    "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "subprocess.Popen", "pickle.find_class", "socket.connect",
-    "sqlite3.enable_load_extension", "sqlite3.load_extension", "os.kill", "ctypes.dlopen", "marshal.loads",
+    "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "subprocess.Popen", "pickle.find_class",
+    "socket.connect", "sqlite3.enable_load_extension", "sqlite3.load_extension", "os.kill", "ctypes.dlopen",
+    "marshal.loads",
 )  # fmt: skip
 """What reading a file never has to do, by the names of Python's audit events."""
 
 REFUSALS = (ValueError, OSError)
-WEIGHTS = {"run.ckpt": 25, "own.ckpt": 15, "store.db": 18, "budgets.db": 8, "cache.db": 12, "land.nk": 8, "study.toml": 8, "rows.txt": 3, "valued.txt": 3, "mine.py": 1}
+WEIGHTS = {
+    "run.ckpt": 25,
+    "own.ckpt": 15,
+    "store.db": 18,
+    "budgets.db": 8,
+    "cache.db": 12,
+    "land.nk": 8,
+    "study.toml": 8,
+    "rows.txt": 3,
+    "valued.txt": 3,
+    "mine.py": 1,
+}
+_SOLVE = ["solve", "onemax:n=8", "--max-evaluations", "50", "-a", "umda"]
+_READ_STORE = [["study", command, "--store", "it"] for command in ("status", "table", "export")]
 COMMANDS = {
-    "run.ckpt": (["resume", "it"],),
-    "own.ckpt": (["resume", "it", "mine.py:f"],),
-    "store.db": (["study", "status", "--store", "it"], ["study", "table", "--store", "it"], ["study", "export", "--store", "it"],
-                 ["study", "merge", "budgets.db", "--store", "it"], ["study", "merge", "it", "--store", "budgets.db"]),
-    "budgets.db": (["study", "table", "--store", "it"], ["study", "merge", "it", "--store", "store.db"]),
-    "cache.db": (["solve", "onemax:n=8", "--cache", "it", "--max-evaluations", "50", "-a", "umda"],),
-    "land.nk": (["optimum", "nk:it"], ["solve", "nk:it", "--max-evaluations", "50"]),
-    "study.toml": (["study", "run", "it", "--store", "store.db", "--workers", "1"],),
-    "rows.txt": (["solve", "onemax:n=8", "--initial", "it", "--max-evaluations", "50"],),
-    "valued.txt": (["solve", "onemax:n=8", "--initial", "it", "--max-evaluations", "50"],),
-    "mine.py": (["solve", "it.py:f", "--n", "8", "--max-evaluations", "50"],),
-}  # fmt: skip
+    "run.ckpt": [["resume", "it"]],
+    "own.ckpt": [["resume", "it", "mine.py:f"]],
+    "store.db": [
+        *_READ_STORE,
+        *(["study", "merge", *words] for words in (["it", "--store", "budgets.db"], ["budgets.db", "--store", "it"])),
+    ],
+    "budgets.db": [*_READ_STORE, ["study", "merge", "it", "--store", "store.db"]],
+    "cache.db": [[*_SOLVE, "--cache", "it"]],
+    "land.nk": [["optimum", "nk:it"], ["solve", "nk:it", "--max-evaluations", "50"]],
+    "study.toml": [["study", "run", "it", "--store", "store.db", "--workers", "1"]],
+    "rows.txt": [[*_SOLVE, "--initial", "it"]],
+    "valued.txt": [[*_SOLVE, "--initial", "it"]],
+    "mine.py": [["solve", "it.py:f", "--n", "8", "--max-evaluations", "50"]],
+}
 """By the name of the whole file: what reads it when it is called `it`."""
 
 
@@ -97,8 +113,9 @@ def read_initial(path: Path) -> Any:
 
 
 READERS = {
-    "run.ckpt": read_checkpoint, "own.ckpt": lambda path: read_checkpoint(path, zoo.ones), "store.db": read_store, "budgets.db": read_store,
-    "cache.db": read_cache, "land.nk": read_landscape, "study.toml": read_study, "rows.txt": read_initial, "valued.txt": read_initial,
+    "run.ckpt": read_checkpoint, "own.ckpt": lambda path: read_checkpoint(path, zoo.ones), "store.db": read_store,
+    "budgets.db": read_store, "cache.db": read_cache, "land.nk": read_landscape, "study.toml": read_study,
+    "rows.txt": read_initial, "valued.txt": read_initial,
 }  # fmt: skip
 
 
@@ -113,7 +130,7 @@ def attempt(case: Case) -> Tried:
     how, data = (damage.blindly if blind else craft)(whole, rng)
     it = case.folder / ("it.py" if name == "mine.py" else "it")
     if name == "mine.py":
-        how, data = how, data + b"\n(("  # it is the user's own, so that only what cannot be loaded is of interest
+        data += b"\n(("  # it is the user's own, so that only what cannot be loaded is of interest
     it.write_bytes(data)
     by_command = name not in READERS or rng.random() < 0.15
     problems = by_words(case, name, it, data) if by_command else by_function(case, name, it, data, sealed=blind)
@@ -142,6 +159,8 @@ def by_function(case: Case, name: str, it: Path, data: bytes, *, sealed: bool) -
         return heard
 
     ended = launch(work, case.folder, memory=2 * 2**30).wait()
+    if ended.long:
+        return ["takes longer than any file of this size may"]
     return ended.complaints(codes=(0,)) + (ended.answer or [])
 
 
@@ -168,7 +187,7 @@ def by_words(case: Case, name: str, it: Path, data: bytes) -> list[str]:
         (case.folder / other).write_bytes(zoo.contents()[other])
     before = zoo.listed(case.folder)
     ended = launch(command_line(case.rng.choice(COMMANDS[name])), case.folder, memory=3 * 2**30).wait()
-    problems = ended.complaints()
+    problems = ["takes longer than any file of this size may"] if ended.long else ended.complaints()
     if ended.code == 2:
         after = zoo.listed(case.folder)
         changed = [one for one in before | after if before.get(one) != after.get(one) and not one.endswith(".lock")]
@@ -176,4 +195,6 @@ def by_words(case: Case, name: str, it: Path, data: bytes) -> list[str]:
     return problems
 
 
-PART = Part("files", 20_000, 500, attempt, "checkpoints, stores, caches, NK files, studies, first rows: damaged and crafted")
+PART = Part(
+    "files", 20_000, 500, attempt, "checkpoints, stores, caches, NK files, studies, first rows: damaged and crafted"
+)

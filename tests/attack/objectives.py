@@ -27,7 +27,17 @@ DASK = 2
 
 SECONDS = 60.0
 SIZE = {"n": 6, "algorithm": "umda", "popsize": 6, "max_evaluations": 12, "seed": 1}
-MAY_LEAVE_HERE = {"a_thread", "a_busy_thread", "closes_stdout", "closes_1", "closes_0", "forks", "reads", "no_stdout", "odd_stdout"}
+MAY_LEAVE_HERE = {
+    "a_thread",
+    "a_busy_thread",
+    "closes_stdout",
+    "closes_1",
+    "closes_0",
+    "forks",
+    "reads",
+    "no_stdout",
+    "odd_stdout",
+}
 """Threads and descriptors of the objective's own, in the process that called it."""
 
 NO_EXCEPTIONS = {"interrupt", "base", "generator_exit", "cancelled", "leaves_0", "leaves_3", "leaves_text"}
@@ -58,7 +68,12 @@ def attempt(case: Case) -> Tried:
 
 
 def by_words(folder: Path, kind: str, policy: str, engine: str) -> tuple[str, list[str]]:
-    engines = {"serial": [], "workers": ["--workers", "2"], "timeout": ["--timeout", "0.5"], "dask": ["--dask", "local:1"]}
+    engines = {
+        "serial": [],
+        "workers": ["--workers", "2"],
+        "timeout": ["--timeout", "0.5"],
+        "dask": ["--dask", "local:1"],
+    }
     words = ["solve", f"strange.py:{kind}", "--json", "--on-error", policy, *engines[engine]]
     for name, value in SIZE.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
@@ -113,7 +128,11 @@ def by_function(folder: Path, kind: str, policy: str, *, threads: bool) -> tuple
         report |= {"x": "".join(map(str, result.x)), "carried_out": result.evaluated}
         report["fitness"] = None if abs(result.fitness) == float("inf") else result.fitness
         now = held()
-        left = [] if kind in MAY_LEAVE_HERE | set(strange.LEAVES) or now == before else [f"descriptors and threads {now}, before {before}"]
+        left = (
+            []
+            if kind in MAY_LEAVE_HERE | set(strange.LEAVES) or now == before
+            else [f"descriptors and threads {now}, before {before}"]
+        )
         return wrong_with(report) + left
 
     ended = launch(work, folder, memory=8 * 2**30).wait(SECONDS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import runs
@@ -39,7 +38,9 @@ def one_checkpoint(case: Case) -> list[str]:
     words = runs.solving("serial", "umda")
     ended = together(case, *lines(words, words))
     expected = runs.undisturbed("serial", "umda")
-    problems = bad(ended) + [one for each in ended if each.code == 0 for one in runs.differences(runs.told(each), expected)]
+    problems = bad(ended) + [
+        one for each in ended if each.code == 0 for one in runs.differences(runs.told(each), expected)
+    ]
     last = launch(command_line(runs.resuming("serial")), case.folder, name="-last").wait(LONG)
     return problems + last.complaints((0,)) + (runs.differences(runs.told(last), expected) if last.code == 0 else [])
 
@@ -49,7 +50,12 @@ def one_cache(case: Case) -> list[str]:
     ended = together(case, *lines(*words))
     expected = runs.undisturbed("serial", "umda")
     counts = ("carried_out", "cached")
-    return bad(ended, (0,)) + [one for each in ended if each.code == 0 for one in runs.differences(runs.told(each), expected, apart_from=counts)]
+    return bad(ended, (0,)) + [
+        one
+        for each in ended
+        if each.code == 0
+        for one in runs.differences(runs.told(each), expected, apart_from=counts)
+    ]
 
 
 def one_study(case: Case) -> list[str]:
@@ -66,12 +72,26 @@ def _complete(case: Case) -> list[str]:
 
 def merging_while_running(case: Case) -> list[str]:
     (case.folder / "other.db").write_bytes(zoo.contents()["store.db"])
-    ended = together(case, *lines(runs.STUDYING, ["study", "merge", "other.db", "--store", "study.db"], ["study", "status", "--store", "study.db"]))
+    ended = together(
+        case,
+        *lines(
+            runs.STUDYING,
+            ["study", "merge", "other.db", "--store", "study.db"],
+            ["study", "status", "--store", "study.db"],
+        ),
+    )
     return bad(ended) + _complete(case)
 
 
 def merging_from_one_that_runs(case: Case) -> list[str]:
-    ended = together(case, *lines(runs.STUDYING, ["study", "merge", "study.db", "--store", "all.db"], ["study", "export", "--store", "study.db"]))
+    ended = together(
+        case,
+        *lines(
+            runs.STUDYING,
+            ["study", "merge", "study.db", "--store", "all.db"],
+            ["study", "export", "--store", "study.db"],
+        ),
+    )
     return bad(ended) + _complete(case)
 
 
@@ -81,7 +101,9 @@ def merging_twice(case: Case) -> list[str]:
     ended = together(case, *lines(words, words, words))
     whole = len(stored(case.folder / "other.db"))
     found = len(stored(case.folder / "all.db"))
-    return bad(ended) + ([] if found == whole or not any(each.code == 0 for each in ended) else [f"{found} runs, not {whole}"])
+    return bad(ended) + (
+        [] if found == whole or not any(each.code == 0 for each in ended) else [f"{found} runs, not {whole}"]
+    )
 
 
 def resuming_twice(case: Case) -> list[str]:
@@ -123,7 +145,8 @@ def compiling(case: Case) -> list[str]:
 
 
 KINDS = (
-    one_checkpoint, one_cache, one_study, merging_while_running, merging_from_one_that_runs, merging_twice, resuming_twice, one_output, one_new_file,
+    one_checkpoint, one_cache, one_study, merging_while_running, merging_from_one_that_runs, merging_twice,
+    resuming_twice, one_output, one_new_file,
 )  # fmt: skip
 
 
@@ -136,4 +159,3 @@ def attempt(case: Case) -> Tried:
 
 
 PART = Part("pairs", 60, 4, attempt, "two runs, resumes, studies, merges, outputs, compilations at the same time")
-_ = Path

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import commands
 import importlib
 import warnings
 
+import commands
 import disks
 import files
 import objectives

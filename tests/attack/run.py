@@ -127,7 +127,7 @@ def _output(process: subprocess.Popen[str]) -> str:
 
 def show(reports: Reports, facts: dict[str, Any], given: argparse.Namespace) -> int:
     """Print the table, and each failure with the command that makes it again."""
-    failures = [report for report in reports if report["problems"]]
+    failures = [report | {"again": _again(report)} for report in reports if report["problems"]]
     bad = bool(failures or facts["files changed outside"] or facts["processes left"])
     if given.json:
         tried = Counter(report["part"] for report in reports)
@@ -171,13 +171,16 @@ def _print_table(rows: list[tuple[Any, ...]], *, markdown: bool) -> None:
     Console(highlight=False).print(table)
 
 
+def _again(report: dict[str, Any]) -> str:
+    return f"python tests/attack/run.py --seed {report['seed']} --only {report['part']} --case {report['index']}"
+
+
 def _print_failures(failures: Reports, most: int) -> None:
     for report in failures[:most]:
         print(f"\n{report['part']} {report['index']}: {report['what']}")
         for problem in report["problems"]:
             print(f"    {problem}")
-        again = f"--seed {report['seed']} --only {report['part']} --case {report['index']}"
-        print(f"    python tests/attack/run.py {again}")
+        print(f"    {report['again']}")
     if len(failures) > most:
         print(f"\nand {len(failures) - most:,} others of {failures[0]['part']}; --show shows more")
 

@@ -68,9 +68,23 @@ def furnish(folder: Path) -> None:
     program.chmod(0o755)
 
 
-def solving(mode: str, algorithm: str, *, cache: bool = False, every: str = "1", checkpoint: str = "run.ckpt") -> list[str]:
+def solving(
+    mode: str, algorithm: str, *, cache: bool = False, every: str = "1", checkpoint: str = "run.ckpt"
+) -> list[str]:
     """Give the words of a run; generations end it, because what is in a cache costs no evaluation."""
-    words = ["solve", *MODES[mode], "--n", "12", "-a", algorithm, *ALGORITHMS[algorithm], "--seed", "3", "--max-generations", "4"]
+    words = [
+        "solve",
+        *MODES[mode],
+        "--n",
+        "12",
+        "-a",
+        algorithm,
+        *ALGORITHMS[algorithm],
+        "--seed",
+        "3",
+        "--max-generations",
+        "4",
+    ]
     words += ["--target", "1000", "--json", "--checkpoint", checkpoint, "--every", every]
     return words + (["--cache", "cache.db", "--name", "f"] if cache else [])
 
@@ -114,7 +128,11 @@ def comparable(store: Path) -> Any:
 
 
 def _shown(row: dict[str, Any]) -> str:
-    return json.dumps({name: value for name, value in row.items() if name not in ("content", "environment")}, sort_keys=True, default=repr)
+    return json.dumps(
+        {name: value for name, value in row.items() if name not in ("content", "environment")},
+        sort_keys=True,
+        default=repr,
+    )
 
 
 def told(ended: Ended) -> dict[str, Any]:

@@ -154,14 +154,16 @@ def _walk(folder: Path, depth: int, apart_from: Path) -> Iterator[os.DirEntry[st
             yield from _walk(Path(entry.path), depth - 1, apart_from)
 
 
+_EVERYTHING = """
+import daedal
+for name in daedal.algorithms():
+    for n in (4, 12):
+        daedal.maximize(lambda x: x.sum(axis=1), n=n, algorithm=name, seed=1, max_evaluations=200, target=99)
+daedal.maximize("nk:n=12,k=2,seed=1", seed=1, max_evaluations=200)
+daedal.maximize("hiff:n=16", seed=1, max_evaluations=200)
+"""
+
+
 def warm_up() -> None:
     """Have all kernels compiled, outside of any sandbox, where the machine code can be kept."""
-    code = (
-        "import daedal, numpy as np\n"
-        "for name in daedal.algorithms():\n"
-        "    for n in (4, 12):\n"
-        "        daedal.maximize(lambda x: x.sum(axis=1), n=n, algorithm=name, seed=1, max_evaluations=200, target=99)\n"
-        "daedal.maximize('nk:n=12,k=2,seed=1', seed=1, max_evaluations=200)\n"
-        "daedal.maximize('hiff:n=16', seed=1, max_evaluations=200)\n"
-    )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", _EVERYTHING], check=True, stdout=subprocess.DEVNULL)

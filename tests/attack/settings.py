@@ -17,9 +17,18 @@ from processes import command_line, launch
 from values import odd_text, odd_value
 
 WEIGHTS = (3.0, -1.5, 2.0, 0.5, -1.0, 4.0, 1.0, -0.25, 2.5, 1.5, -2.0, 0.75)
-LIMITS = ("max_evaluations", "max_generations", "max_seconds", "patience", "target", "seed", "n", "every", "workers", "timeout")
-HUGE = 10**6
-"""A number so far from what a test can afford that it has to be refused, or to end by itself or by Ctrl-C."""
+LIMITS = (
+    "max_evaluations",
+    "max_generations",
+    "max_seconds",
+    "patience",
+    "target",
+    "seed",
+    "n",
+    "every",
+    "workers",
+    "timeout",
+)
 
 
 def objective(x: Any) -> Any:
@@ -40,7 +49,11 @@ def draw(rng: random.Random, value: Any) -> tuple[str, dict[str, Any], dict[str,
     chosen = {name: value(rng) for name in rng.sample(known, min(len(known), rng.randint(0, 3)))}
     if "popsize" in known and "popsize" not in chosen:
         chosen["popsize"] = rng.choice((1, 2, 3, 10, 20))
-    limits: dict[str, Any] = {"max_evaluations": rng.choice((1, 2, 10, 100)), "n": rng.choice((1, 2, 3, 8, 12)), "seed": rng.randrange(9)}
+    limits: dict[str, Any] = {
+        "max_evaluations": rng.choice((1, 2, 10, 100)),
+        "n": rng.choice((1, 2, 3, 8, 12)),
+        "seed": rng.randrange(9),
+    }
     if rng.random() < 0.4:
         limits[rng.choice(LIMITS)] = value(rng)
     if "workers" in limits and limits["workers"] not in (None, "", 0, -1):
@@ -64,7 +77,10 @@ def by_keywords(case: Case) -> Tried:
             return [] if str(error) and "\n" not in str(error) else [f"an error of other than one line: {str(error)!r}"]
         return wrong_with(result, limits)
 
-    shown = ", ".join(f"{name}={value!r}" for name, value in (limits | chosen | ({} if initial is None else {"initial": initial})).items())
+    shown = ", ".join(
+        f"{name}={value!r}"
+        for name, value in (limits | chosen | ({} if initial is None else {"initial": initial})).items()
+    )
     ended = launch(work, case.folder, memory=3 * 2**30).wait()
     problems = ended.complaints(codes=(0,)) + (ended.answer or [])
     return Tried(f"maximize(objective, algorithm={algorithm!r}, {shown})"[:400].replace("\n", " "), problems)
@@ -91,19 +107,25 @@ def wrong_with(result: Any, limits: dict[str, Any]) -> list[str]:
 
 def odd_rows(rng: random.Random) -> Any:
     """Draw rows to begin with, most of them impossible."""
-    return rng.choice(
-        (
-            np.zeros((2, 8), dtype=np.uint8), np.zeros((0, 8), dtype=np.uint8), np.zeros((3, 0)), np.zeros(8), np.full((2, 8), 2),
-            np.full((2, 8), math.nan), np.zeros((2, 8, 2), dtype=int), [[0, 1], [1]], "0101", (np.zeros((2, 8), dtype=int), [1.0, math.nan]),
-            (np.zeros((2, 8), dtype=int), [1.0]), (np.zeros((2, 8), dtype=int), None), (), np.array(["01"]), [[None] * 8], 5,
-            np.ma.array(np.ones((2, 8), dtype=int), mask=True), np.ones((2, 8), dtype=object), np.ones((50, 8), dtype=bool),
-        )
-    )  # fmt: skip
+    zeros, ones = np.zeros((2, 8), dtype=int), np.ones((2, 8), dtype=int)
+    good = (zeros.astype(np.uint8), np.ones((50, 8), dtype=bool), (zeros, [1.0, 2.0]))
+    valued = ((zeros, [1.0, math.nan]), (zeros, [1.0]), (zeros, None), ())
+    shapes = (zeros[:0], np.zeros((3, 0)), zeros[0], zeros[..., None], [[0, 1], [1]], 5, "0101", np.array(["01"]))
+    contents = (2 * ones, np.full((2, 8), math.nan), [[None] * 8], np.ma.array(ones, mask=True), ones.astype(object))
+    return rng.choice((*good, *valued, *shapes, *contents))
 
 
 def by_words(case: Case) -> Tried:
     algorithm, chosen, limits = draw(case.rng, odd_text)
-    words = ["solve", "trap:k=4,n=8" if case.rng.random() < 0.7 else "onemax:n=1", "-a", algorithm, "--json", "--max-evaluations", "50"]
+    words = [
+        "solve",
+        "trap:k=4,n=8" if case.rng.random() < 0.7 else "onemax:n=1",
+        "-a",
+        algorithm,
+        "--json",
+        "--max-evaluations",
+        "50",
+    ]
     for name, value in chosen.items():
         words += ["--set", f"{name}={value}"]
     for name in set(limits) & {"max_generations", "patience", "target", "seed", "timeout", "max_seconds"}:

@@ -39,7 +39,9 @@ def attempt(case: Case) -> Tried:
     return Tried(f"{' and '.join(shown)}: daedal {' '.join(words)}", problems)
 
 
-def _signalled(case: Case, line: list[str], number: signal.Signals, calls: int, *, name: str, to_group: bool) -> list[str]:
+def _signalled(
+    case: Case, line: list[str], number: signal.Signals, calls: int, *, name: str, to_group: bool
+) -> list[str]:
     """Run a command line, and send a signal; say what is wrong with its end."""
     seen = case.folder / "calls"
     calls += seen.stat().st_size if seen.exists() else 0
@@ -55,7 +57,12 @@ def _signalled(case: Case, line: list[str], number: signal.Signals, calls: int, 
     left = clear_away()
     if left:
         problems.append(f"left behind: {'; '.join(left)}")
-    if ended.code == CODES[number] and number != signal.SIGKILL and "--checkpoint" in line and not (case.folder / "run.ckpt").exists():
+    if (
+        ended.code == CODES[number]
+        and number != signal.SIGKILL
+        and "--checkpoint" in line
+        and not (case.folder / "run.ckpt").exists()
+    ):
         problems.append("no checkpoint was written")
     return problems
 
@@ -84,10 +91,30 @@ def _study(case: Case, number: signal.Signals) -> Tried:
 
 def _compare(case: Case, number: signal.Signals) -> Tried:
     calls, workers = case.rng.randint(1, 100), case.rng.choice("12")
-    words = ["compare", "counted.py:f", "--by-row", "--n", "12", "-a", "umda", "-a", "pbil", "--popsize", "30", "--runs", "2"]
+    words = [
+        "compare",
+        "counted.py:f",
+        "--by-row",
+        "--n",
+        "12",
+        "-a",
+        "umda",
+        "-a",
+        "pbil",
+        "--popsize",
+        "30",
+        "--runs",
+        "2",
+    ]
     words += ["--max-generations", "4", "--workers", workers, "--json"]
     problems = _signalled(case, words, number, calls, name="-0", to_group=case.rng.random() < 0.5)
     return Tried(f"{number.name} after {calls} calls: daedal {' '.join(words)}", problems)
 
 
-PART = Part("signals", 300, 6, attempt, "SIGINT, SIGTERM, SIGHUP, SIGKILL to runs, studies, comparisons, at any call; then resumed")
+PART = Part(
+    "signals",
+    300,
+    6,
+    attempt,
+    "SIGINT, SIGTERM, SIGHUP, SIGKILL to runs, studies, comparisons, at any call; then resumed",
+)

@@ -75,13 +75,14 @@ NODES = ("zero", "full", "null")
 @functools.cache
 def contents() -> dict[str, bytes]:
     """Make a file of each kind."""
+    from study_helpers import Inline
+
     import daedal
     from daedal.problems import NK, write_nk
     from daedal.study.progress import Order
     from daedal.study.runner import run_study
     from daedal.study.spec import Study
     from daedal.study.store import Store
-    from study_helpers import Inline
 
     found = {name: text.encode("utf-8", "surrogateescape") for name, text in PLAIN.items()}
     with tempfile.TemporaryDirectory() as name:
