@@ -25,6 +25,7 @@ FORBIDDEN = (
 """What reading a file never has to do, by the names of Python's audit events."""
 
 REFUSALS = (ValueError, OSError)
+LONGEST = 10.0  # seconds: they are small files
 WEIGHTS = {
     "run.ckpt": 25,
     "own.ckpt": 15,
@@ -158,7 +159,7 @@ def by_function(case: Case, name: str, it: Path, data: bytes, *, sealed: bool) -
             heard.append("a damaged checkpoint was read")
         return heard
 
-    ended = launch(work, case.folder, memory=2 * 2**30).wait()
+    ended = launch(work, case.folder, memory=2 * 2**30).wait(LONGEST)
     if ended.long:
         return ["takes longer than any file of this size may"]
     return ended.complaints(codes=(0,)) + (ended.answer or [])
@@ -186,7 +187,7 @@ def by_words(case: Case, name: str, it: Path, data: bytes) -> list[str]:
     for other in ("store.db", "budgets.db", "mine.py"):
         (case.folder / other).write_bytes(zoo.contents()[other])
     before = zoo.listed(case.folder)
-    ended = launch(command_line(case.rng.choice(COMMANDS[name])), case.folder, memory=3 * 2**30).wait()
+    ended = launch(command_line(case.rng.choice(COMMANDS[name])), case.folder, memory=3 * 2**30).wait(LONGEST)
     problems = ["takes longer than any file of this size may"] if ended.long else ended.complaints()
     if ended.code == 2:
         after = zoo.listed(case.folder)
