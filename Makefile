@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test commands library contracts bench reference reproduce clean
+.PHONY: demo test commands library contracts attack bench reference reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/daedal solve trap:k=5,n=50 --seed 1
@@ -23,7 +23,11 @@ commands: $(TOOLS)
 library: $(TOOLS)
 	$(BIN)/python -m pytest tests/unit
 contracts: $(TOOLS)
-	$(BIN)/python -m pytest tests/contract tests/statistical
+	$(BIN)/python -m pytest tests/contract tests/statistical tests/attack
+
+# All attacks, which take about an hour; `make test` has a quick part of them.
+attack: $(TOOLS)
+	$(BIN)/python tests/attack/run.py
 
 bench: $(TOOLS)
 	$(BIN)/python benchmarks/kernels.py

@@ -1,0 +1,231 @@
+"""Command lines: every command and option, with values and files that fit and that do not.
+
+No traceback, no exit code but the documented ones, no hang; nothing changes but what a command names as its output, and
+a file of another kind not even then.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+import shlex
+from pathlib import Path
+from typing import Any
+
+import zoo
+from cases import Case, Part, Tried
+from processes import command_line, launch
+from values import odd_text
+
+REAL = 0.05
+"""The share of cases that run in a Python of their own."""
+
+PROBLEMS = (
+    "onemax:n=8", "trap:k=4,n=8", "hiff:n=8", "nk:n=8,k=2,seed=1", "nk:land.nk", "mine.py:f", "mine.py:g",
+    "mine.py:loud", "mine.py:bad", "mine.py:nothing", "mine.py:odd", "mine.py:missing", "mine.py", "cmd:cat",
+    "cmd:./notes.txt", "cmd:true", "cmd:false", "cmd:", "cmd:sh -c 'while read x; do echo 1; done'", "onemax:n=0",
+    "onemax:n=-1", "onemax", "trap:k=3,n=8", "onemax:n=8,n=9", "nk:study.toml", "nk:zero", "nk:fifo", "nk:folder",
+    "nk:loop", "notes.txt:f", "study.toml:f", "folder:f",
+)  # fmt: skip
+FILES = (*zoo.PLAIN, *zoo.KINDS, *zoo.LINKS, *zoo.OTHERS, *zoo.NODES)
+PATHS = (
+    *FILES, "new", "new.db", "new.csv", "new.md", "new.tex", "new.json", "new.parquet", "folder/new", "nowhere/new",
+    "./run.ckpt", "folder/../mine.py", "a\udcffb", "a b", "-x", "x" * 300, "", "\x1b[31m", ".", "..", "/",
+    "/dev/full", "/dev/stdout",
+)  # fmt: skip
+BASES: dict[str, tuple[str, ...]] = {
+    "solve": ("PROBLEM", "-a", "umda", "--popsize", "20", "--seed", "1", "--n", "8", "--max-evaluations", "60"),
+    "resume": ("run.ckpt",),
+    "compare": ("PROBLEM", "-a", "umda", "-a", "ils", "--runs", "2", "--n", "8", "--max-evaluations", "60"),
+    "list": (),
+    "optimum": ("PROBLEM",),
+    "instance nk": ("--n", "8", "--k", "2", "-o", "PATH"),
+    "study init": ("PATH",),
+    "study run": ("study.toml", "--store", "store.db", "--workers", "1"),
+    "study status": ("--store", "store.db"),
+    "study table": ("--store", "store.db"),
+    "study plot": ("--store", "store.db", "-o", "PATH"),
+    "study merge": ("budgets.db", "--store", "store.db"),
+    "study export": ("--store", "store.db"),
+    "reproduce table1": (
+        "--problem",
+        "trap:k=4,n=20",
+        "-a",
+        "PBIL",
+        "--runs",
+        "1",
+        "--max-popsize",
+        "50",
+        "--workers",
+        "1",
+    ),
+    "reproduce figures": ("--runs", "1", "-a", "PBIL", "--max-popsize", "50", "--workers", "1"),
+}
+"""What makes a command do something in no time; everything in it may be changed."""
+
+WEIGHTS = {
+    "solve": 40,
+    "resume": 8,
+    "compare": 6,
+    "study run": 3,
+    "study plot": 1,
+    "reproduce table1": 0.3,
+    "reproduce figures": 0.2,
+}
+SLOW = {"--dask", "--install-completion", "--show-completion"}
+"""Seconds to start, or changes to a shell's own files: not drawn."""
+
+OUTPUTS = {"--checkpoint": "checkpoint", "--cache": "cache", "--store": "store", "--output": "table", "-o": "table"}
+WRITES_STORE = ("study run", "study merge", "reproduce table1", "reproduce figures")
+BESIDE = ("", ".previous", "-wal", "-shm", "-journal", ".lock")
+
+
+@functools.cache
+def options_of(command: str) -> dict[str, bool]:
+    """Ask the command line itself what options a command has, and whether each takes a value."""
+    import typer.main
+
+    from daedal.cli.app import app
+
+    found: Any = typer.main.get_command(app)
+    for word in command.split():
+        found = found.get_command(None, word)
+    options: dict[str, bool] = {}
+    for parameter in found.params:
+        names = [name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")]
+        options |= {name: not getattr(parameter, "is_flag", False) for name in names if name not in SLOW}
+    return options | {"--help": False}
+
+
+_ALGORITHMS = ("umda", "pbil", "boa", "mix", "ils", "auto", "mine.py:f", "tree")
+GOOD: dict[str, tuple[str, ...]] = {
+    "--algorithm": _ALGORITHMS, "-a": _ALGORITHMS, "--set": ("popsize=30", "selection=truncation"),
+    "--every": ("1", "1s"), "--popsize": ("20", "auto"), "--on-error": ("raise", "worst", "retry:2", "retry:1,worst"),
+    "--workers": ("1", "1", "1", "2"), "--initial": ("rows.txt", "valued.txt", *PATHS),
+    "--test": ("signed-rank", "mann-whitney"), "--problem": ("onemax:n=8", "nk"), "--max-seconds": ("1", "0.01"),
+    "--timeout": ("5",), "--n": ("8", "4", "1", "9"), "--runs": ("1", "2"), "--confirm": ("0", "1"),
+    "--max-popsize": ("20", "50"), "--name": ("mine",), "--budget": ("20", "30"), "--nk-dir": PATHS,
+    "--format": ("rich", "markdown", "latex", "csv", "json", "parquet"), **dict.fromkeys(OUTPUTS, PATHS),
+}  # fmt: skip
+"""Values that an option may well take; numbers where nothing is said."""
+
+
+def draw(rng: random.Random) -> tuple[str, list[str]]:
+    """Draw a command and its words."""
+    if rng.random() < 0.02:
+        return "", [odd_text(rng) for _ in range(rng.randrange(3))]
+    command = rng.choices(list(BASES), [WEIGHTS.get(name, 4) for name in BASES])[0]
+    places = {"PROBLEM": PROBLEMS, "PATH": PATHS}
+    words = [rng.choice(places[word]) if word in places else word for word in BASES[command]]
+    options = options_of(command)
+    for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4))):
+        what = rng.random()
+        if what < 0.15 and words:  # any word may be another
+            at = rng.randrange(len(words))
+            words[at] = rng.choice((odd_text(rng), rng.choice(PATHS)))
+        elif what < 0.2 and words:
+            del words[rng.randrange(len(words))]
+        elif what < 0.25:
+            words.insert(rng.randrange(len(words) + 1), odd_text(rng))
+        else:
+            option = rng.choice(list(options))
+            words.append(option)
+            if options[option]:
+                good = rng.choice(GOOD.get(option, ("1", "2", "3", "8")))
+                words.append(good if rng.random() < 0.6 else odd_text(rng))
+    return command, [word.replace("\0", "") for word in words]
+
+
+def named_outputs(command: str, words: list[str]) -> dict[str, str]:
+    """Give the paths that a command line names to be written, each with the kind of file that it makes."""
+    found = {}
+    for at, word in enumerate(words):
+        option, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        value = value if equals else words[at + 1] if at + 1 < len(words) else ""
+        kind = OUTPUTS.get(option)
+        if kind == "table" and command == "instance nk":
+            kind = "nk"
+        if kind == "table" and command in ("study plot", "reproduce figures"):
+            kind = "folder"
+        if kind and (kind != "store" or command in WRITES_STORE):
+            found[value] = kind
+    if command == "resume":
+        found |= dict.fromkeys(words, "resumed")
+    if command == "study init":
+        found |= dict.fromkeys(words, "new")
+    defaults = {"reproduce table1": ("repro.db", "store"), "reproduce figures": ("repro-figures.db", "store")}
+    if command in defaults:
+        found.setdefault(*defaults[command])
+    if command in ("study plot", "reproduce figures"):
+        found.setdefault("figures", "folder")
+    return found
+
+
+def changes(
+    before: dict[str, str], after: dict[str, str], outputs: dict[str, str], folder: Path, force: bool
+) -> list[str]:
+    """Say which files have changed that must not."""
+    allowed: dict[str, str] = {}
+    for name, kind in outputs.items():
+        try:
+            real = os.path.relpath(os.path.realpath(folder / name), folder)
+        except (OSError, ValueError):
+            continue
+        for one in {os.path.normpath(name), real}:
+            allowed |= {one + end: kind for end in BESIDE}
+    found = []
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) == after.get(name):
+            continue
+        inside = any(
+            kind == "folder" and (one == "." or name.startswith(f"{one}{os.sep}")) for one, kind in allowed.items()
+        )
+        if name not in allowed and not inside:
+            found.append(f"changed a file that was not named as an output: {name}")
+        elif name in before and not may_replace(name, allowed.get(name, "folder"), force):
+            found.append(f"changed a file of another kind: {name} ({before[name][:20]}...)")
+    return found
+
+
+def may_replace(name: str, kind: str, force: bool) -> bool:
+    """Whether an output of a kind may take the place of a file in the zoo."""
+    there = zoo.KINDS.get(name, "other")
+    if there == "empty":
+        return True
+    if kind == "resumed":
+        return there == "checkpoint"
+    if kind == "checkpoint":
+        return there == "checkpoint" and force
+    return there == kind and kind != "new"
+
+
+def attempt(case: Case) -> Tried:
+    """Make one command line, and look at everything around it."""
+    command, words = draw(case.rng)
+    zoo.stock(case.folder)
+    before = zoo.listed(case.folder)
+    line = [*command.split(), *words]
+    process = launch(command_line(line, real=case.rng.random() < REAL), case.folder)
+    ended = process.wait()
+    problems = ended.complaints()
+    if ended.code == 2 and not ended.err.strip().splitlines()[-1:][0].startswith("error: "):
+        problems.append(f"exit code 2 without a line that says why: {ended.err.strip()[-200:]!r}")
+    if "--json" in words and ended.code == 0 and "-h" not in words and "--help" not in words:
+        problems += not_json(ended.out)
+    outputs = named_outputs(command, words)
+    problems += changes(before, zoo.listed(case.folder), outputs, case.folder, "--force" in words)
+    return Tried(shlex.join(["daedal", *(word if len(word) < 200 else word[:200] + "..." for word in line)]), problems)
+
+
+def not_json(text: str) -> list[str]:
+    """Say so if a text is not one JSON object in a line."""
+    try:
+        json.loads(text, parse_constant=lambda constant: [][int(constant)])
+    except (ValueError, IndexError):
+        return [f"standard output is not one JSON object: {text[:100]!r}"]
+    return [] if text.count("\n") == 1 else ["standard output has more than its one line of JSON"]
+
+
+PART = Part("commands", 5_000, 150, attempt, "command lines drawn from a grammar of every command and option")

@@ -1,0 +1,218 @@
+"""Processes under attack: forks of one that has everything loaded, and real ones; watched, ended, and cleared away."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import io
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MEMORY = 4 * 2**30
+"""Bytes of addresses that a process may take: whoever wants more meets a MemoryError, and not the machine its end."""
+
+SECONDS = 20.0
+"""After so long a process gets Ctrl-C, which ends whatever is merely long; what it does not end is a hang."""
+
+PATIENCE = 60.0
+"""Seconds that an end may take on a busy machine."""
+
+_SUBREAPER = 36  # of prctl: who is orphaned below us becomes our child
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended, and what it wrote; `answer` is what its work gave."""
+
+    code: int
+    out: str
+    err: str
+    long: bool = False
+    hung: bool = False
+    answer: Any = None
+
+    def complaints(self, codes: Sequence[int] = (0, 2)) -> list[str]:
+        """Say what no command may do: hang, show a traceback, end with a code that is not documented."""
+        found = ["hangs: Ctrl-C does not end it"] if self.hung else []
+        if "Traceback (most recent call last)" in self.err:
+            found.append(f"traceback: {self.err.strip().splitlines()[-1][:200]}")
+        if not self.hung and self.code not in (*codes, *((130,) if self.long else ())):
+            found.append(f"exit code {self.code}: {self.err.strip()[-200:]!r}")
+        if any(odd in self.out + self.err for odd in "\x1b\x07"):
+            found.append("control characters in the output")
+        return found
+
+
+class Launched:
+    """A process that was started here, in a session of its own."""
+
+    def __init__(self, pid: int, notes: Path) -> None:
+        self.pid = pid
+        self._notes = notes
+        self._status: int | None = None
+
+    def is_running(self) -> bool:
+        """Whether it has not ended yet."""
+        if self._status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._status = os.waitstatus_to_exitcode(status)
+        return self._status is None
+
+    def send(self, number: int, *, to_group: bool = False) -> None:
+        """Send it a signal, if it is still there."""
+        if self.is_running():
+            (os.killpg if to_group else os.kill)(self.pid, number)
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait for its end; whether that came."""
+        deadline, pause = time.monotonic() + seconds, 0.0005
+        while self.is_running():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, 0.02)
+        return True
+
+    def wait(self, seconds: float = SECONDS) -> Ended:
+        """Wait for its end, and bring it about."""
+        long = not self.ends_within(seconds)
+        if long:
+            self.send(signal.SIGINT)
+        hung = not self.ends_within(PATIENCE)
+        if hung:
+            self.send(signal.SIGKILL, to_group=True)
+            self.ends_within(PATIENCE)
+        assert self._status is not None
+        answer = self._notes.with_suffix(".answer")
+        return Ended(
+            self._status,
+            self._text(".out"),
+            self._text(".err"),
+            long,
+            hung,
+            json.loads(answer.read_text()) if answer.exists() else None,
+        )
+
+    def _text(self, ending: str) -> str:
+        return self._notes.with_suffix(ending).read_bytes().decode("utf-8", "backslashreplace")
+
+
+def launch(
+    work: Callable[[], Any], folder: Path, *, memory: int = MEMORY, name: str = "", largest: int | None = None
+) -> Launched:
+    """Do something in a fork of this process, in a folder; what it gives, if it is JSON, comes with its end.
+
+    `memory` and `largest` limit its addresses and the size of files that it writes, in bytes.
+    """
+    notes = folder.parent / f"{folder.name}{name}.notes"
+    pid = os.fork()
+    if pid:
+        return Launched(pid, notes)
+    code = 1
+    try:
+        os.setsid()
+        _settle(folder, notes, memory, largest)
+        answer = work()
+        if answer is not None:
+            notes.with_suffix(".answer").write_text(json.dumps(answer))
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+    except BaseException:  # noqa: BLE001  a fork must not go on as its parent does
+        traceback.print_exc()
+    finally:
+        try:
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+
+
+def _settle(folder: Path, notes: Path, memory: int, largest: int | None) -> None:
+    """Be a process as a shell would start it."""
+    os.chdir(folder)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for descriptor, path in enumerate((os.devnull, notes.with_suffix(".out"), notes.with_suffix(".err"))):
+        opened = os.open(path, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if descriptor else 0), 0o600)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    sys.stdin = io.TextIOWrapper(io.FileIO(0, "r", closefd=False))  # type: ignore[arg-type]
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
+    sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w", closefd=False)), encoding="utf-8")
+    sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    if largest is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+
+
+def command_line(words: Sequence[str], *, real: bool = False) -> Callable[[], None]:
+    """Give what runs a command line of daedal: in a fork, or, which is slower, in a Python of its own."""
+
+    def run() -> None:
+        if real:
+            command = [sys.executable, "-m", "daedal", *words]
+            os.execve(sys.executable, [os.fsencode(word) for word in command], os.environ)
+        from daedal.cli import main
+
+        sys.argv = ["daedal", *words]
+        main()
+
+    return run
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all that is orphaned below: nothing that was started here can hide."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+
+
+def children() -> list[int]:
+    """Give the processes below this one whose parent is this one, or has ended."""
+    found = []
+    for task in Path("/proc/self/task").glob("*/children"):
+        found += [int(word) for word in task.read_text().split()]
+    return found
+
+
+def clear_away(seconds: float = 5.0) -> list[str]:
+    """Wait until no process is left below this one; end those that are, and say what they were."""
+    deadline = time.monotonic() + seconds
+    while _alive() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    left = [_name(pid) for pid in _alive()]
+    while found := _alive():
+        for pid in found:
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+    return left
+
+
+def _alive() -> list[int]:
+    """Give our children, after those that have ended were taken leave of."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return []
+    return children()
+
+
+def _name(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return str(pid)
+    return " ".join(word.decode(errors="replace") for word in words)[:120].strip()

@@ -1,0 +1,157 @@
+"""Runs that are broken off in several parts of the suite: what they are, how they would have ended, how they go on."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from cli_helpers import timeless
+from processes import Ended, Launched, command_line, launch
+from study_helpers import stored
+from study_helpers import timeless as timeless_rows
+
+COUNTED = """\
+import os, time
+import numpy as np
+from pathlib import Path
+
+calls = os.open(Path(__file__).parent / "calls", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+def f(row):
+    time.sleep(0.002)
+    os.write(calls, b".")
+    return float((row * np.sqrt(np.arange(1, len(row) + 1))).sum() % 5)
+"""
+PROGRAM = """\
+#!/bin/sh
+while read -r row; do
+    printf . >> calls
+    sleep 0.003
+    value=0
+    while [ -n "$row" ]; do
+        case $row in 1*) value=$(((7 * value + ${#row}) % 31)) ;; esac
+        row=${row#?}
+    done
+    echo "$value"
+done
+"""
+STUDY = """\
+runs = 3
+popsizes = [10, 20]
+problems = [{ name = "mine", problem = "counted.py:f", n = 10, by_row = true, target = 4.9 }, "trap:k=5,n=10"]
+algorithms = ["umda", "pbil"]
+limits = { max_generations = 3 }
+"""
+MODES: dict[str, list[str]] = {
+    "serial": ["counted.py:f", "--by-row"],
+    "workers": ["counted.py:f", "--by-row", "--workers", "2"],
+    "timeout": ["counted.py:f", "--by-row", "--timeout", "30"],
+    "program": ["cmd:./program"],
+    "persistent": ["cmd:./program", "--persistent"],
+    "programs": ["cmd:./program", "--workers", "2"],
+}
+ALGORITHMS = {"umda": ["--popsize", "30"], "boa": ["--popsize", "30"], "mix": [], "ils": []}
+CLOCKS = ("seconds", "cpu_seconds")
+
+
+def furnish(folder: Path) -> None:
+    """Put objective, program and study into a folder."""
+    (folder / "counted.py").write_text(COUNTED)
+    (folder / "study.toml").write_text(STUDY)
+    program = folder / "program"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+
+
+def solving(
+    mode: str, algorithm: str, *, cache: bool = False, every: str = "1", checkpoint: str = "run.ckpt"
+) -> list[str]:
+    """Give the words of a run; generations end it, because what is in a cache costs no evaluation."""
+    words = [
+        "solve",
+        *MODES[mode],
+        "--n",
+        "12",
+        "-a",
+        algorithm,
+        *ALGORITHMS[algorithm],
+        "--seed",
+        "3",
+        "--max-generations",
+        "4",
+    ]
+    words += ["--target", "1000", "--json", "--checkpoint", checkpoint, "--every", every]
+    return words + (["--cache", "cache.db", "--name", "f"] if cache else [])
+
+
+def resuming(mode: str, checkpoint: str = "run.ckpt") -> list[str]:
+    """Give the words that go on with it."""
+    return ["resume", checkpoint, MODES[mode][0], "--json", *(["--persistent"] if mode == "persistent" else [])]
+
+
+@functools.cache
+def undisturbed(mode: str, algorithm: str) -> dict[str, Any]:
+    """Give what a run reports that nothing happens to, made once for each of these."""
+    folder = Path(tempfile.mkdtemp()) / "here"
+    folder.mkdir()
+    furnish(folder)
+    ended = launch(command_line(solving(mode, algorithm)), folder).wait(120)
+    assert ended.code == 0, ended.err
+    shutil.rmtree(folder.parent)
+    return told(ended)
+
+
+@functools.cache
+def undisturbed_study() -> Any:
+    """Give the rows of the study that nothing happens to."""
+    folder = Path(tempfile.mkdtemp()) / "here"
+    folder.mkdir()
+    furnish(folder)
+    ended = launch(command_line(STUDYING), folder).wait(120)
+    assert ended.code == 0, ended.err
+    rows = comparable(folder / "study.db")
+    shutil.rmtree(folder.parent)
+    return rows
+
+
+STUDYING = ["study", "run", "study.toml", "--store", "study.db", "--workers", "2"]
+
+
+def comparable(store: Path) -> Any:
+    """Give the rows of a store without what differs between two folders and two clocks."""
+    return sorted((seed, _shown(row)) for (_, seed), row in timeless_rows(stored(store)).items())
+
+
+def _shown(row: dict[str, Any]) -> str:
+    return json.dumps(
+        {name: value for name, value in row.items() if name not in ("content", "environment")},
+        sort_keys=True,
+        default=repr,
+    )
+
+
+def told(ended: Ended) -> dict[str, Any]:
+    """Give what a command reported, without what the clock says."""
+    report: dict[str, Any] = timeless(json.loads(ended.out))
+    return report
+
+
+def differences(came: dict[str, Any], expected: dict[str, Any], *, apart_from: tuple[str, ...] = ()) -> list[str]:
+    """Say in what two reports differ."""
+    names = sorted(came.keys() | expected.keys() - set(apart_from))
+    odd = [name for name in names if name not in apart_from and came.get(name) != expected.get(name)]
+    return [f"ended with another result: {name} {came.get(name)!r}, not {expected.get(name)!r}"[:200] for name in odd]
+
+
+def wait_for_calls(process: Launched, folder: Path, count: int, seconds: float = 60.0) -> None:
+    """Wait until the objective was called so often, or the process has ended."""
+    calls, deadline = folder / "calls", time.monotonic() + seconds
+    while process.is_running() and time.monotonic() < deadline:
+        if calls.exists() and calls.stat().st_size >= count:
+            return
+        time.sleep(0.001)

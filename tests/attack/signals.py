@@ -1,0 +1,120 @@
+"""Signals at any moment: a run ends with the right exit code and nothing left, and goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import signal
+
+import runs
+from cases import Case, Part, Tried
+from commands import not_json
+from processes import clear_away, command_line, launch
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGKILL: -9}
+LONG = 120.0
+
+
+def attempt(case: Case) -> Tried:
+    """Send a signal to a run, a study or a comparison, after so many calls of its objective."""
+    rng = case.rng
+    number = rng.choice(list(CODES))
+    what = rng.choices(("run", "study", "compare"), (8, 2, 1))[0]
+    runs.furnish(case.folder)
+    if what == "study":
+        return _study(case, number)
+    if what == "compare":
+        return _compare(case, number)
+    mode, algorithm = rng.choice(list(runs.MODES)), rng.choice(list(runs.ALGORITHMS))
+    cache = rng.random() < 0.4
+    words = runs.solving(mode, algorithm, cache=cache, every=rng.choice(("1", "1", "0.01s")))
+    expected = runs.undisturbed(mode, algorithm)
+    problems: list[str] = []
+    shown = []
+    for turn in range(rng.choice((1, 1, 2))):  # what goes on is broken off, too
+        again = (case.folder / "run.ckpt").exists()
+        calls = rng.randint(1, max(1, int(expected["carried_out"] * 0.7)))
+        line = runs.resuming(mode) if again else words
+        shown.append(f"{signal.Signals(number).name} after {calls} calls")
+        problems += _signalled(case, line, number, calls, name=f"-{turn}", to_group=rng.random() < 0.5)
+    problems += _finished(case, mode, words, expected, cache=cache)
+    return Tried(f"{' and '.join(shown)}: daedal {' '.join(words)}", problems)
+
+
+def _signalled(
+    case: Case, line: list[str], number: signal.Signals, calls: int, *, name: str, to_group: bool
+) -> list[str]:
+    """Run a command line, and send a signal; say what is wrong with its end."""
+    seen = case.folder / "calls"
+    calls += seen.stat().st_size if seen.exists() else 0
+    process = launch(command_line(line, real=case.rng.random() < 0.1), case.folder, name=name)
+    runs.wait_for_calls(process, case.folder, calls)
+    process.send(number, to_group=to_group)
+    ended = process.wait(LONG)
+    problems = [] if number == signal.SIGKILL else ended.complaints(codes=(0, CODES[number]))
+    if ended.long:
+        problems.append(f"took longer than {LONG:g} s to end")
+    if number != signal.SIGKILL and "--json" in line and line[0] != "compare":
+        problems += not_json(ended.out)
+    left = clear_away()
+    if left:
+        problems.append(f"left behind: {'; '.join(left)}")
+    if (
+        ended.code == CODES[number]
+        and number != signal.SIGKILL
+        and "--checkpoint" in line
+        and not (case.folder / "run.ckpt").exists()
+    ):
+        problems.append("no checkpoint was written")
+    return problems
+
+
+def _finished(case: Case, mode: str, words: list[str], expected: dict[str, object], *, cache: bool) -> list[str]:
+    """Let a run go on to its end; say in what it differs from one that was never disturbed."""
+    again = (case.folder / "run.ckpt").exists()
+    ended = launch(command_line(runs.resuming(mode) if again else words), case.folder, name="-last").wait(LONG)
+    problems = ended.complaints(codes=(0,))
+    if ended.code == 0:
+        fresh = ("carried_out", "cached") if cache and not again else ()  # a cache knows what the run before it found
+        problems += runs.differences(runs.told(ended), expected, apart_from=fresh)
+    return problems
+
+
+def _study(case: Case, number: signal.Signals) -> Tried:
+    calls = case.rng.randint(1, 200)
+    expected = runs.undisturbed_study()
+    problems = _signalled(case, runs.STUDYING, number, calls, name="-0", to_group=case.rng.random() < 0.5)
+    ended = launch(command_line(runs.STUDYING), case.folder, name="-last").wait(LONG)
+    problems += ended.complaints(codes=(0,))
+    if ended.code == 0 and runs.comparable(case.folder / "study.db") != expected:
+        problems.append("the study has other rows than one that was never disturbed")
+    return Tried(f"{number.name} after {calls} calls: daedal {' '.join(runs.STUDYING)}", problems)
+
+
+def _compare(case: Case, number: signal.Signals) -> Tried:
+    calls, workers = case.rng.randint(1, 100), case.rng.choice("12")
+    words = [
+        "compare",
+        "counted.py:f",
+        "--by-row",
+        "--n",
+        "12",
+        "-a",
+        "umda",
+        "-a",
+        "pbil",
+        "--popsize",
+        "30",
+        "--runs",
+        "2",
+    ]
+    words += ["--max-generations", "4", "--workers", workers, "--json"]
+    problems = _signalled(case, words, number, calls, name="-0", to_group=case.rng.random() < 0.5)
+    return Tried(f"{number.name} after {calls} calls: daedal {' '.join(words)}", problems)
+
+
+PART = Part(
+    "signals",
+    300,
+    6,
+    attempt,
+    "SIGINT, SIGTERM, SIGHUP, SIGKILL to runs, studies, comparisons, at any call; then resumed",
+)

@@ -1,0 +1,137 @@
+"""Files of every kind, for commands to be pointed at: made once, and put into the folder of each case."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import sandbox
+
+MINE = """\
+import os, sys, time
+import numpy as np
+
+def f(x):
+    return x.sum(axis=1)
+
+def g(row):
+    return float((row * np.arange(1, len(row) + 1)).sum() % 7)
+
+def loud(x):
+    print("hello"); os.write(1, b"from below\\n")
+    return x.sum(axis=1)
+
+def bad(x):
+    raise RuntimeError("the simulator\\nis \\x1b[31mdown\\x07 \\udcff")
+
+def nothing(x):
+    return np.full(len(x), -np.inf)
+
+class Odd:
+    def __getattr__(self, name):
+        raise RuntimeError("no " + name)
+odd = Odd()
+"""
+STUDY = """\
+runs = 2
+popsizes = [20, 40]
+problems = ["onemax:n=8", { name = "=1+1", problem = "trap:k=4,n=8" }]
+algorithms = ["umda", { name = "slow \\u001b[31m", algorithm = "pbil", settings = { learning_rate = 0.1 } }]
+limits = { max_generations = 3 }
+"""
+OTHER_STUDY = """\
+runs = 1
+budgets = [30, 60]
+problems = ["onemax:n=6"]
+algorithms = ["ils", "umda"]
+"""
+PLAIN = {
+    "mine.py": MINE,
+    "study.toml": STUDY,
+    "other.toml": OTHER_STUDY,
+    "notes.txt": "Bought milk.\n",
+    "rows.txt": "# rows\n00000000\n11110000\n",
+    "valued.txt": "00000000 0\n11110000 4\n",
+    "data.csv": "a,b\n1,2\n",
+    "report.md": "# A report\n",
+    "empty": "",
+}
+KINDS = {
+    "run.ckpt": "checkpoint", "run.ckpt.previous": "checkpoint", "own.ckpt": "checkpoint", "store.db": "store",
+    "budgets.db": "store", "cache.db": "cache", "land.nk": "nk", "data.csv": "table", "report.md": "table",
+    "empty": "empty",
+}  # fmt: skip
+"""What may be replaced, and by what: everything else that is there stays as it is."""
+
+LINKS = {"link": "notes.txt", "link.ckpt": "run.ckpt", "link.db": "store.db", "dangling": "nowhere", "loop": "loop"}
+OTHERS = ("folder", "fifo")
+NODES = ("zero", "full", "null")
+
+
+@functools.cache
+def contents() -> dict[str, bytes]:
+    """Make a file of each kind."""
+    from study_helpers import Inline
+
+    import daedal
+    from daedal.problems import NK, write_nk
+    from daedal.study.progress import Order
+    from daedal.study.runner import run_study
+    from daedal.study.spec import Study
+    from daedal.study.store import Store
+
+    found = {name: text.encode("utf-8", "surrogateescape") for name, text in PLAIN.items()}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for text, store in (("study.toml", "store.db"), ("other.toml", "budgets.db")):
+            (folder / text).write_bytes(found[text])
+            with Store(folder / store) as opened:
+                run_study(Study.from_file(folder / text), opened, Order(), pool=Inline())
+        few = {"algorithm": "umda", "popsize": 20, "seed": 1, "callback": lambda record: record.generation == 2}
+        daedal.maximize("trap:k=4,n=8", checkpoint=folder / "run.ckpt", every=1, **few)
+        daedal.maximize(ones, 8, checkpoint=folder / "own.ckpt", every=1, **few)
+        daedal.maximize("onemax:n=8", cache=folder / "cache.db", **few)
+        write_nk(NK.random(8, 2, 1), folder / "land.nk")
+        for path in folder.iterdir():
+            if path.name in KINDS:
+                found[path.name] = path.read_bytes()
+    return found
+
+
+def ones(x):
+    return x.sum(axis=1)
+
+
+def stock(folder: Path) -> None:
+    """Put a file of each kind, links, a folder, a pipe and, where they are ours, devices into a folder."""
+    for name, data in contents().items():
+        (folder / name).write_bytes(data)
+    for name, target in LINKS.items():
+        (folder / name).symlink_to(target)
+    (folder / "folder").mkdir()
+    (folder / "folder" / "inside.txt").write_bytes(b"inside\n")
+    os.mkfifo(folder / "fifo")
+    if sandbox.has_devices():
+        for name in NODES:
+            sandbox.make_node(folder / name)
+
+
+def listed(folder: Path) -> dict[str, str]:
+    """Say of everything in a folder what it is, and what is in it."""
+    found = {}
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(place, name)
+            about = os.lstat(path)
+            content = ""
+            if stat.S_ISREG(about.st_mode):
+                with open(path, "rb") as file:
+                    content = hashlib.sha256(file.read()).hexdigest()
+            elif stat.S_ISLNK(about.st_mode):
+                content = os.readlink(path)
+            found[os.path.relpath(path, folder)] = f"{stat.filemode(about.st_mode)} {about.st_rdev} {content}"
+    return found
