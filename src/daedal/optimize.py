@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, ParamSpec, TypeVar
 
-from daedal.evaluation.options import EvaluationOptions
+from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective
 from daedal.optimizers.registry import AnyAlgorithm, find_algorithm
@@ -41,6 +41,7 @@ def maximize(
     initial: Initial | None = None,
     workers: int = 1,
     executor: Executor | None = None,
+    executor_timeout: float = EXECUTOR_TIMEOUT,
     on_error: str = "raise",
     timeout: float | None = None,
     deduplicate: bool = True,
@@ -86,6 +87,8 @@ def maximize(
         Processes to evaluate with; the result does not depend on it.
     executor
         Somebody else's workers instead: any concurrent.futures.Executor, or Dask's `client.get_executor()`.
+    executor_timeout
+        Seconds without a sign of Dask's scheduler, or of any worker there, after which what is under way has failed.
     on_error
         When an evaluation raises, gives nan, takes too long or ends its process: "raise"; "worst": the row counts as
         the worst there is, and is written down; "retry:3": three more tries, then raise; "retry:3,worst".
@@ -139,6 +142,7 @@ def maximize(
         evaluation=EvaluationOptions(
             workers=workers,
             executor=executor,
+            executor_timeout=executor_timeout,
             on_error=on_error,
             timeout=timeout,
             deduplicate=deduplicate,
@@ -188,6 +192,7 @@ def resume(
     algorithm: AnyAlgorithm | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
+    executor_timeout: float = EXECUTOR_TIMEOUT,
     every: str | int = EVERY,
     progress: bool = False,
     callback: Callback | None = None,
@@ -205,7 +210,7 @@ def resume(
         The same algorithm again, where it is not one of daedal's own.
     workers, executor
         Processes, or an executor, to evaluate with; as before where not given.
-    every, progress, callback
+    executor_timeout, every, progress, callback
         As for `maximize`.
 
     Examples
@@ -222,7 +227,7 @@ def resume(
     state = load_checkpoint(checkpoint)
     checkpointer = Checkpointer(checkpoint, every, overwrite=True)
     config = restored_config(state, os.fspath(checkpoint), objective, algorithm)
-    config = config.evaluated_by(workers=workers, executor=executor)
+    config = config.evaluated_by(workers=workers, executor=executor, executor_timeout=executor_timeout)
     return config.run(state=state, checkpointer=checkpointer, display=_display(progress), callback=callback)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,9 +18,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cli_helpers import read_report, timeless
 from process_helpers import wait_until
 
 import daedal
+
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 HOW: dict[str, Any] = {"n": 16, "algorithm": "umda", "popsize": 60, "seed": 5, "max_generations": 6}
 
@@ -97,3 +103,107 @@ def test_a_dask_worker_that_is_killed_in_the_middle_of_a_batch_changes_nothing(c
     killer.join()
     assert told(result) == told(daedal.maximize(ones, **HOW))
     assert result.evaluations == result.evaluated + result.cached + result.failed
+
+
+# A cluster that goes away
+
+
+class Cluster:
+    """A scheduler and a worker, as processes of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "scheduler.json"
+        how = ["--scheduler-file", str(self.file), "--no-dashboard"]
+        self.scheduler = self._start("scheduler", *how, "--port", "0", "--host", "127.0.0.1")
+        wait_until(lambda: self.file.exists() and self.file.read_text().endswith("}"))
+        self.worker = self._start("worker", *how, "--nthreads", "1", "--no-nanny")
+        self.address = json.loads(self.file.read_text())["address"]
+        with distributed.Client(self.address) as client:
+            client.wait_for_workers(1, timeout=60)
+
+    def _start(self, kind: str, *words: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *words]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.file.parent)
+
+    def close(self) -> None:
+        for process in (self.worker, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(tmp_path)
+    yield made
+    made.close()
+
+
+LINE = ("--n", 12, "-a", "umda", "--popsize", 30, "--seed", 3, "--by-row", "--json")
+STANDS = """
+import pathlib, time
+
+FOLDER, calls = pathlib.Path(__file__).parent, 0
+
+def ones(row):
+    return float(row.sum())
+
+def stands(row):
+    global calls
+    calls += 1
+    if calls == 40:
+        (FOLDER / "stands").touch()
+        time.sleep(1000)
+    return ones(row)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lost", "policy"), [("scheduler", "raise"), ("scheduler", "worst"), ("scheduler", "retry:2"), ("worker", "raise")]
+)
+def test_a_cluster_that_is_lost_ends_the_run_in_good_order(
+    lost: str, policy: str, cluster: Cluster, here: Any, tmp_path: Path
+) -> None:
+    def kill() -> None:
+        wait_until((tmp_path / "stands").exists)
+        getattr(cluster, lost).kill()
+
+    mine, checkpoint = tmp_path / "mine.py", tmp_path / "run.ckpt"
+    mine.write_text(STANDS)
+    how = ("--dask", cluster.address, "--dask-timeout", 1, "--on-error", policy, "--checkpoint", checkpoint)
+    killer = threading.Thread(target=kill)
+    killer.start()
+    done = here("solve", f"{mine}:stands", *LINE, *how)
+    killer.join()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: the Dask scheduler")
+    report = read_report(here("resume", checkpoint, f"{mine}:ones", "--workers", 1, "--json"))
+    assert report["evaluations"] > 40
+    if policy != "worst":  # where nothing counts as failed, it goes on as if nothing had been
+        whole = read_report(here("solve", f"{mine}:ones", *LINE))
+        assert timeless(report) == timeless(whole)
+
+
+def test_a_scheduler_that_is_lost_ends_a_study_with_what_it_has(cluster: Cluster, here: Any, tmp_path: Path) -> None:
+    def kill() -> None:
+        wait_until((tmp_path / "stands").exists)
+        cluster.scheduler.kill()
+
+    signs_in = "    if calls == 1:\n        (FOLDER / ('run-' + str(len(list(FOLDER.glob('run-*')))))).touch()\n"
+    text = STANDS.replace("    if calls == 40", f'{signs_in}    if (FOLDER / "run-3").exists()')
+    (tmp_path / "mine.py").write_text(text)
+    (tmp_path / "study.toml").write_text(
+        "runs = 9\npopsizes = [30]\nalgorithms = ['umda']\n"
+        "problems = [{ problem = 'mine.py:stands', n = 12, target = 12, by_row = true }]\n"
+    )
+    words = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db")
+    killer = threading.Thread(target=kill)
+    killer.start()
+    done = here(*words, "--dask", cluster.address, "--dask-timeout", 1)
+    killer.join()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: the Dask scheduler")
+    found = json.loads(here("study", "status", "--store", tmp_path / "results.db", "--json").stdout)
+    assert found["failed"] == 0
+    assert 0 < found["done"] < 9

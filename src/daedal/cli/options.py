@@ -51,6 +51,9 @@ Dask: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Evaluate with Dask: tcp://host:8786, or local:4 for four processes here."),
 ]
+DaskTimeout: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", help="Without a sign of Dask's scheduler or its workers, it is lost.")
+]
 Every: TypeAlias = Annotated[
     str, typer.Option(metavar="TIME|N", help="How often to write the checkpoint: 60s, or a number of generations.")
 ]

@@ -12,6 +12,7 @@ from daedal.cli import INTERRUPTED, options
 from daedal.cli.study import Confirm, Figures, FullGrid, RetryFailed, StorePath, TableForm, Workers
 from daedal.cli.study_output import Form, Holm, StarTest, TestName, plot_problems, prepare_figures, test_named
 from daedal.cli.study_run import checked_order, run_and_show, run_with_display
+from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.study.paper import FIGURES, table1
 from daedal.study.store import Store
 
@@ -44,6 +45,7 @@ def reproduce_table1(
     confirm: Confirm = None,
     retry_failed: RetryFailed = False,
     dask: options.Dask = None,
+    dask_timeout: options.DaskTimeout = EXECUTOR_TIMEOUT,
     test: StarTest = TestName.SIGNED_RANK,
     holm: Holm = False,
     form: TableForm = Form.RICH,
@@ -58,7 +60,7 @@ def reproduce_table1(
         quick=quick,
     )
     order = checked_order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
-    run_and_show(study, store, order, dask=dask, form=form, test=test_named(test), holm=holm)
+    run_and_show(study, store, order, dask=dask, dask_timeout=dask_timeout, form=form, test=test_named(test), holm=holm)
 
 
 @app.command()
@@ -71,13 +73,14 @@ def figures(
     max_popsize: MaxPopsize = 16_000,
     retry_failed: RetryFailed = False,
     dask: options.Dask = None,
+    dask_timeout: options.DaskTimeout = EXECUTOR_TIMEOUT,
 ) -> None:
     """Draw the paper's two figures: best fitness against evaluations and against CPU time."""
     study = table1(problems=FIGURES, algorithms=algorithm or (), runs=runs, max_popsize=max_popsize)
     order = checked_order(workers=workers, full_grid=True, confirm=None, retry_failed=retry_failed)
     prepare_figures(study, output)  # now, and not after hours of work
     with Store(store) as opened:
-        finished = run_with_display(study, opened, order, dask=dask)
+        finished = run_with_display(study, opened, order, dask=dask, dask_timeout=dask_timeout)
         found = opened.runs()
     plot_problems(study, found, [], output)
     if not finished:

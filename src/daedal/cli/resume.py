@@ -10,6 +10,7 @@ import typer
 from daedal.cli import options
 from daedal.cli.output import stdout_kept
 from daedal.cli.solve import dask_or_none, live_table, report_result
+from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.objectives.spec import by_value, read_objective
 from daedal.run.checkpoint import Checkpointer, load_checkpoint
 from daedal.run.resume import restored_config
@@ -29,6 +30,7 @@ def resume(
     ] = None,
     workers: options.Workers = None,
     dask: options.Dask = None,
+    dask_timeout: options.DaskTimeout = EXECUTOR_TIMEOUT,
     persistent: Annotated[bool, typer.Option("--persistent", help="Keep one process of cmd:PROGRAM running.")] = False,
     every: options.Every = "60s",
     as_json: options.AsJson = False,
@@ -40,13 +42,13 @@ def resume(
     size = state.part("config").whole("n")
     with stdout_kept():
         objective = None if problem is None else read_objective(problem, size, persistent=persistent)
-    with stdout_kept(), dask_or_none(workers, dask) as executor:
+    with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
         config = restored_config(
             state,
             str(checkpoint),
             objective if dask is None or objective is None else by_value(objective),
             algorithm,
-        ).evaluated_by(workers=workers, executor=executor)
+        ).evaluated_by(workers=workers, executor=executor, executor_timeout=dask_timeout)
         result = config.run(state=state, checkpointer=checkpointer, display=live_table)
     name = problem if problem is not None else state.part("config").text("objective")
     report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)

@@ -20,7 +20,7 @@ from daedal.cli.live_table import LiveTable
 from daedal.cli.options import read_rows, settings_of
 from daedal.cli.output import finite, say, shown, stdout_kept
 from daedal.evaluation.dask import dask_executor
-from daedal.evaluation.options import EvaluationOptions
+from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
 from daedal.limits import Limits, StopReason
 from daedal.objectives.spec import by_value, file_of, read_objective, spec_parts
 from daedal.optimizers.records import Generation
@@ -58,6 +58,7 @@ def solve(
     ] = None,
     workers: options.Workers = None,
     dask: options.Dask = None,
+    dask_timeout: options.DaskTimeout = EXECUTOR_TIMEOUT,
     persistent: Annotated[bool, typer.Option("--persistent", help="Keep one process of cmd:PROGRAM running.")] = False,
     on_error: Annotated[
         str, typer.Option(help="When an evaluation fails: raise, worst, retry:N or retry:N,worst.")
@@ -87,7 +88,7 @@ def solve(
     with stdout_kept():  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
         objective = read_objective(problem, n, persistent=persistent)
-    with stdout_kept(), dask_or_none(workers, dask) as executor:
+    with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
         config = RunConfig(
             objective=objective if dask is None else by_value(objective),
             n=n,
@@ -106,6 +107,7 @@ def solve(
             evaluation=EvaluationOptions(
                 workers=1 if workers is None else workers,
                 executor=executor,
+                executor_timeout=dask_timeout,
                 on_error=on_error,
                 timeout=timeout,
                 deduplicate=deduplicate,
@@ -120,14 +122,15 @@ def solve(
 
 
 @contextmanager
-def dask_or_none(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
+def dask_or_none(workers: int | None, dask: str | None, timeout: float) -> Iterator[Executor | None]:
     """Connect to Dask, if that is asked for."""
+    check_executor_timeout(timeout)
     if dask is None:
         yield None
         return
     if workers is not None:
         raise ValueError("expected --workers or --dask, got both; Dask has workers of its own")
-    with dask_executor(dask) as executor:
+    with dask_executor(dask, timeout) as executor:
         yield executor
 
 

@@ -27,6 +27,7 @@ from daedal.cli.study_output import (
     test_named,
 )
 from daedal.cli.study_run import checked_order, run_and_show
+from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.study.analysis import analyse
 from daedal.study.budgets import analyse_budgets
 from daedal.study.example import EXAMPLE
@@ -105,12 +106,13 @@ def run(
     confirm: Confirm = None,
     retry_failed: RetryFailed = False,
     dask: options.Dask = None,
+    dask_timeout: options.DaskTimeout = EXECUTOR_TIMEOUT,
 ) -> None:
     """Run what is missing of a study, and show its table. Ctrl-C loses nothing: the same command goes on."""
     order = checked_order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
     with stdout_kept():
         study = Study.from_file(file)  # which loads what it names
-    run_and_show(study, store, order, dask=dask)
+    run_and_show(study, store, order, dask=dask, dask_timeout=dask_timeout)
 
 
 @app.command()

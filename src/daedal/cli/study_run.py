@@ -13,6 +13,7 @@ from daedal.cli.output import say, shown, stdout_kept
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, show_budgets, show_rows
 from daedal.evaluation.dask import dask_executor
+from daedal.evaluation.options import EXECUTOR_TIMEOUT, check_executor_timeout
 from daedal.study.analysis import analyse
 from daedal.study.budgets import analyse_budgets
 from daedal.study.progress import MOST_CONFIRMED, Order, Progress
@@ -41,13 +42,14 @@ def run_and_show(
     order: Order,
     *,
     dask: str | None = None,
+    dask_timeout: float = EXECUTOR_TIMEOUT,
     form: Form = Form.RICH,
     test: Test = "signed-rank",
     holm: bool = False,
 ) -> None:
     """Run a study, then show its table; after Ctrl-C the table so far."""
     with Store(path) as store:
-        finished = run_with_display(study, store, order, dask=dask)
+        finished = run_with_display(study, store, order, dask=dask, dask_timeout=dask_timeout)
         _, confirm, _ = store.study()  # an earlier order may have asked for it
         runs = store.runs()
     if study.budgets:
@@ -66,15 +68,18 @@ def run_and_show(
         sys.exit(INTERRUPTED)
 
 
-def run_with_display(study: Study, store: Store, order: Order, *, dask: str | None = None) -> bool:
+def run_with_display(
+    study: Study, store: Store, order: Order, *, dask: str | None = None, dask_timeout: float = EXECUTOR_TIMEOUT
+) -> bool:
     """Run a study; whether it came to its end, or Ctrl-C ended it."""
+    check_executor_timeout(dask_timeout)
     try:
         with (
             stdout_kept(),
-            nullcontext() if dask is None else dask_executor(dask) as executor,
+            nullcontext() if dask is None else dask_executor(dask, dask_timeout) as executor,
             StudyDisplay() as display,
         ):
-            progress = run_study(study, store, order, display, executor=executor)
+            progress = run_study(study, store, order, display, executor=executor, executor_timeout=dask_timeout)
     except KeyboardInterrupt:
         say("interrupted: every run that had ended is in the store, and the same command goes on from there")
         return False

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.caller import Answers, ObjectiveMisuse
+from daedal.evaluation.caller import Answers, ObjectiveError, ObjectiveMisuse
 from daedal.evaluation.chunks import MISUSE, too_slow
-from daedal.evaluation.failures import signal_name
-from daedal.evaluation.pool import Event, Message, Pool
+from daedal.evaluation.pool import Event, Message, Pool, PoolLost
+from daedal.evaluation.signals import signal_name
 from daedal.types import Bits, Fitness, to_text
 
 _CHUNK_SECONDS = 0.1
@@ -53,6 +53,12 @@ class _Batch:
         """Whether all rows are answered."""
         return not (self.sent or self.alone or self.suspects or self.next < len(self.rows))
 
+    def unanswered(self) -> NDArray[np.intp]:
+        """Give the rows that wait for an answer, or have yet to be sent."""
+        sent = [chunk.indices[chunk.answered :] for chunk in self.sent.values()]
+        waiting = [*self.alone, *self.suspects, *range(self.next, len(self.rows))]
+        return np.concatenate([*sent, np.array(waiting, dtype=np.intp)])
+
     @property
     def can_send(self) -> bool:
         """Whether a row waits that can be sent now."""
@@ -84,14 +90,28 @@ class Dispatcher:
         self._seconds_a_row: float | None = None
         self._overhead = _CHUNK_SECONDS / _OVERHEADS_A_CHUNK  # of sending a chunk, at most, until one has come back
         self._tickets = count()
+        self._lost: str | None = None  # why no answer will come any more
 
     def close(self) -> None:
         """End the workers."""
         self.pool.close()
 
     def answers(self, rows: Bits, *, first_failure_only: bool = False) -> Iterator[tuple[NDArray[np.intp], Answers]]:
-        """Evaluate rows; give indices and answers as they come, and none now and then, so that clocks can be read."""
+        """Evaluate rows; give indices and answers as they come, and none now and then, so that clocks can be read.
+
+        Where the workers are lost on the way, the rows that are not answered have failed; later ones are not begun.
+        """
+        if self._lost is not None:
+            raise ObjectiveError(self._lost)
         batch = _Batch(rows)
+        try:
+            yield from self._answers(batch, first_failure_only)
+        except PoolLost as error:
+            self._lost = str(error)
+            rest = batch.unanswered()
+            yield rest, Answers(np.full(len(rest), np.nan), dict.fromkeys(range(len(rest)), self._lost))
+
+    def _answers(self, batch: _Batch, first_failure_only: bool) -> Iterator[tuple[NDArray[np.intp], Answers]]:
         while not batch.is_done:
             while self.pool.idle and batch.can_send:
                 self._send(batch, first_failure_only)

@@ -39,7 +39,7 @@ def start_engine(
     timeout = options.timeout
     if options.executor is not None:
         function = ChunkFunction(caller) if timeout is None else TimedFunction(caller, timeout)
-        return Dispatcher(ExecutorPool(options.executor, function))
+        return Dispatcher(ExecutorPool(options.executor, function, timeout=options.executor_timeout))
     if timeout is not None:  # only the end of its process ends a function that hangs
         pool = ProcessPool(options.workers, RowsFunction(caller), on_exit=on_exit, spare=True)
         return Dispatcher(pool, timeout=timeout, in_parts=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass
 
 from daedal.settings.texts import describe_error as describe_error
@@ -61,11 +60,3 @@ class OnError:
             if number.isdigit() and int(number) > 0 and (then in ("worst", "raise") or not comma):
                 return cls(retries=int(number), worst=then == "worst")
         raise ValueError(f"expected on_error to be raise, worst, retry:N or retry:N,worst, got on_error={text!r}")
-
-
-def signal_name(number: int) -> str:
-    """Give the name of a signal; most real-time signals have none."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

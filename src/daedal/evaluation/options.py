@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
@@ -15,12 +16,26 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 
+EXECUTOR_TIMEOUT = 60.0
+"""Seconds without a sign of Dask's scheduler, or of any worker there, after which it is lost."""
+
+
+def check_executor_timeout(seconds: float) -> float:
+    """Refuse what is no time."""
+    if not isinstance(seconds, Real) or isinstance(seconds, bool) or not 0 < seconds < math.inf:
+        raise ValueError(
+            f"expected executor_timeout (--dask-timeout) to be a number of seconds above 0, got {seconds!r}"
+        )
+    return float(seconds)
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
     """How evaluations are made: see `maximize`."""
 
     workers: int = 1
     executor: Executor | None = None
+    executor_timeout: float = EXECUTOR_TIMEOUT
     on_error: str = "raise"  # see `OnError`
     timeout: float | None = None  # seconds that one evaluation may take
     deduplicate: bool = True  # whether a row that comes again has the value that it had before, without a call
@@ -39,12 +54,13 @@ class EvaluationOptions:
         number = isinstance(self.timeout, Real) and not isinstance(self.timeout, bool)
         if self.timeout is not None and not (number and self.timeout > 0):
             raise ValueError(f"expected timeout to be a number of seconds above 0, got timeout={self.timeout!r}")
+        check_executor_timeout(self.executor_timeout)
         if self.cache is not None and not self.deduplicate:
             raise ValueError("expected a cache or deduplicate=False, got both: a cache gives every row one value")
         OnError.read(self.on_error)
 
     def to_json(self) -> dict[str, Json]:
-        """Give what a checkpoint keeps: all but the executor."""
+        """Give what a checkpoint keeps: all but the executor, and what is about it."""
         return {**{name: plain(getattr(self, name)) for name in _KEPT}, "version": str(self.version)}
 
     @classmethod
@@ -64,5 +80,5 @@ class EvaluationOptions:
         )
 
 
-_KEPT = tuple(field.name for field in dataclasses.fields(EvaluationOptions) if field.name != "executor")
+_KEPT = tuple(field.name for field in dataclasses.fields(EvaluationOptions) if not field.name.startswith("executor"))
 DEFAULTS = EvaluationOptions()

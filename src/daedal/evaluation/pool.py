@@ -27,6 +27,10 @@ class Message:
     value: Any = None  # the part or the answer; the error in words; or the exit code, negative for a signal
 
 
+class PoolLost(ValueError):  # noqa: N818  no error of the objective, nor of its caller
+    """Nobody answers any more, and nobody will: the workers cannot be reached."""
+
+
 class Pool(Protocol):
     """Who does the work: `ProcessPool`, or the slots of an executor, `ExecutorPool`."""
 
@@ -42,7 +46,7 @@ class Pool(Protocol):
         """Give one of them something to do; the ticket comes back with the messages about it."""
 
     def wait(self, timeout: float | None = None) -> list[Message]:
-        """Wait for messages, or until the timeout."""
+        """Wait for messages, or until the timeout; raise `PoolLost` where none will come any more."""
 
     def stop(self, ticket: Hashable) -> None:
         """Give up what is done for a ticket."""

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from daedal.evaluation.failures import signal_name
-
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that ask a process to end; the last is not there on every system."""
 
@@ -112,3 +110,11 @@ def ended_properly() -> Iterator[list[int]]:
     finally:
         for one in ours:
             signal.signal(one, signal.SIG_DFL)
+
+
+def signal_name(number: int) -> str:
+    """Give the name of a signal; most real-time signals have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -12,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 
 from daedal.evaluation.caller import ObjectiveError
-from daedal.evaluation.failures import signal_name
+from daedal.evaluation.signals import signal_name
 from daedal.objectives.process import CHUNK, GRACE, RunningProgram, quoted
 from daedal.types import Fitness
 

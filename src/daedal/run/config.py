@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.evaluator import Evaluator
-from daedal.evaluation.options import EvaluationOptions
+from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import BudgetWarning, Limits, meets
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
 from daedal.optimizers.configuration import Algorithm
@@ -58,11 +58,18 @@ class RunConfig:
         """1 where larger values are better, -1 where smaller are."""
         return -1 if self.minimize else 1
 
-    def evaluated_by(self, *, workers: int | None, executor: Executor | None) -> RunConfig:
+    def evaluated_by(
+        self, *, workers: int | None, executor: Executor | None, executor_timeout: float = EXECUTOR_TIMEOUT
+    ) -> RunConfig:
         """Give the same run with other workers, where any are given; the result does not depend on them."""
         if workers is None and executor is None:
             return self
-        options = dataclasses.replace(self.evaluation, workers=1 if workers is None else workers, executor=executor)
+        options = dataclasses.replace(
+            self.evaluation,
+            workers=1 if workers is None else workers,
+            executor=executor,
+            executor_timeout=executor_timeout,
+        )
         return dataclasses.replace(self, evaluation=options)
 
     def run(

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from daedal.evaluation import memory_cache
 from daedal.evaluation.executor_pool import ExecutorPool
+from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.objectives.bound import objective_size
 from daedal.result import Result
 from daedal.study.lock import store_locked
@@ -33,12 +34,13 @@ def run_study(
     watcher: Watcher | None = None,
     *,
     executor: Executor | None = None,
+    executor_timeout: float = EXECUTOR_TIMEOUT,
     pool: PoolFactory = start_processes,
 ) -> Progress:
     """Run what is missing, in processes of our own or an executor's; what the store has is never run again.
 
     A run that raises, or whose process dies, is written down as failed, and the study goes on. Ctrl-C ends it: the
-    runs under way are lost, all others are in the store.
+    runs under way are lost, all others are in the store. So does a Dask scheduler that is lost: see `maximize`.
     """
     with store_locked(store.path):
         for one in study.algorithms:
@@ -54,7 +56,7 @@ def run_study(
             watcher.update(schedule.progress)
         if schedule.waiting:
             _prepare(study)
-            with _workers(study, schedule.order, executor, pool) as workers:
+            with _workers(study, schedule.order, executor, executor_timeout, pool) as workers:
                 schedule.progress.workers = workers.size
                 _work_through(schedule, workers, watcher)
         return schedule.progress
@@ -70,14 +72,14 @@ def _prepare(study: Study) -> None:
             config.algorithm.configuration.build(n=n, seed=config.seed, limits=config.limits).prepare()
 
 
-def _workers(study: Study, order: Order, executor: Executor | None, pool: PoolFactory) -> Pool:
+def _workers(study: Study, order: Order, executor: Executor | None, timeout: float, pool: PoolFactory) -> Pool:
     """Find whoever makes the runs; never more processes than there can be runs."""
     if executor is None:
         return pool(min(order.workers, len(study.cells()) * (study.runs + (order.confirm or 0))), run_config)
     if is_elsewhere(executor):
         for cell in study.cells():
             without_files(cell.config(study.seed))
-    return ExecutorPool(executor, run_config)
+    return ExecutorPool(executor, run_config, timeout=timeout)
 
 
 def _work_through(schedule: Schedule, workers: Pool, watcher: Watcher | None) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 import signal
 
-from daedal.evaluation.failures import signal_name
 from daedal.evaluation.pool import Event, Message
+from daedal.evaluation.signals import signal_name
 from daedal.result import Result
 from daedal.study.progress import Order, Progress
 from daedal.study.run import DONE, FAILED, KILLED

@@ -13,10 +13,10 @@ from evaluation_helpers import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daedal.evaluation.caller import Answers, ObjectiveMisuse
+from daedal.evaluation.caller import Answers, ObjectiveError, ObjectiveMisuse
 from daedal.evaluation.chunks import MISUSE
 from daedal.evaluation.dispatcher import Dispatcher
-from daedal.evaluation.pool import Event, Message
+from daedal.evaluation.pool import Event, Message, PoolLost
 from daedal.types import Bits, to_text
 
 ROWS = every(12)  # the numbers from 0 on
@@ -352,3 +352,28 @@ def test_an_answer_that_came_while_nobody_looked_is_not_late() -> None:
 
     check(slowly(), 50)
     assert pool.stopped == []
+
+
+# Workers that are lost
+
+
+def test_rows_of_lost_workers_have_failed_and_later_ones_are_not_begun() -> None:
+    @dataclass
+    class LostPool(FakePool):
+        def wait(self, timeout: float | None = None) -> list[Message]:
+            if self.now > 100.1:
+                raise PoolLost("nobody is there")
+            return super().wait(timeout)
+
+    pool = LostPool()
+    dispatcher = pool.dispatcher()
+    came = list(dispatcher.answers(ROWS[:500]))
+    seen = sorted(int(index) for indices, _ in came for index in indices)
+    assert seen == list(range(500))  # each has one answer, or one error
+    errors = [error for _, answers in came for error in answers.errors.values()]
+    assert 0 < len(errors) < 500
+    assert set(errors) == {"nobody is there"}
+    sent = len(pool.sent)
+    with pytest.raises(ObjectiveError, match="nobody is there"):
+        next(dispatcher.answers(ROWS[:5]))
+    assert len(pool.sent) == sent

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from daedal.evaluation.dask import dask_executor
+from daedal.evaluation.dask import SchedulerWatch, dask_executor
 from daedal.evaluation.executor_pool import ExecutorPool
 from daedal.evaluation.pickling import unpack
-from daedal.evaluation.pool import Event, Message
+from daedal.evaluation.pool import Event, Message, PoolLost
 
 
 class Inline(Executor):
@@ -49,17 +49,33 @@ class Waiting(Executor):
         return self.futures[-1]
 
 
+class There(str):
+    """A function that is over there, until the connection is lost."""
+
+    status = "finished"
+
+
 class Client:
     """What is used of a client of Dask."""
 
     def __init__(self, **threads: int) -> None:
         self.nthreads = lambda: threads
         self.submitted: list[tuple[Any, ...]] = []
+        self.there: list[There] = []
+        self.status = "running"
+        self.scheduler = SimpleNamespace(ncores="the question")
+        self.answer: Callable[[], dict[str, int]] = self.nthreads
 
-    def submit(self, *args: Any, pure: bool = True) -> str:
+    def submit(self, *args: Any, pure: bool = True) -> There:
         assert not pure
         self.submitted.append(args)
-        return "the function, over there"
+        self.there.append(There("the function, over there"))
+        return self.there[-1]
+
+    def sync(self, question: str, *, workers: None, callback_timeout: float) -> dict[str, int]:
+        assert question == "the question"
+        assert callback_timeout > 0
+        return self.answer()
 
 
 class KilledWorker(Exception):  # noqa: N818  it has the name of Dask's
@@ -188,6 +204,91 @@ def test_a_slot_is_busy_until_its_message_is_taken_or_it_is_stopped_and_closing_
         assert pool.idle == 2
         assert pool.wait(0.01) == []
     assert [future.cancelled() for future in executor.futures] == [True, False, True]
+
+
+# A scheduler that is lost
+
+
+class Time:
+    """A clock that goes on when somebody waits, and tells what has happened by then."""
+
+    def __init__(self, client: Client, **statuses: str) -> None:
+        self.now, self.client = 0.0, client
+        self.statuses = {float(at.removeprefix("at_")): status for at, status in statuses.items()}
+
+    def clock(self) -> float:
+        return self.now
+
+    def pause(self, seconds: float) -> None:
+        self.now += seconds
+        for at, status in self.statuses.items():
+            if self.now >= at:
+                self.client.status = status
+
+
+def test_a_lost_connection_is_waited_for_so_long_and_no_longer() -> None:
+    client = Client(a=1)
+    time = Time(client, at_3="running")
+    watch = SchedulerWatch(client, 5.0, clock=time.clock, pause=time.pause)
+    watch.await_connection()
+    assert time.now == 0
+    client.status = "connecting"
+    watch.await_connection()
+    assert 3 <= time.now < 4
+    client.status, time.statuses = "connecting", {}
+    with pytest.raises(PoolLost, match="5 s"):
+        watch.await_connection()
+    assert 8 <= time.now < 9
+    client.status = "closed"
+    with pytest.raises(PoolLost):
+        watch.await_connection()
+    assert time.now < 9  # nobody looks for it any more
+
+
+def no_answer() -> dict[str, int]:
+    raise TimeoutError("timed out")
+
+
+@pytest.mark.parametrize(("answer", "says"), [(no_answer, "TimeoutError"), (dict, "no workers")])
+def test_a_scheduler_without_workers_or_words_is_waited_for_so_long_and_slow_rows_for_ever(
+    answer: Callable[[], dict[str, int]], says: str
+) -> None:
+    client = Client(a=1)
+    time = Time(client)
+    watch = SchedulerWatch(client, 8.0, clock=time.clock, pause=time.pause)
+    for _ in range(1000):  # a slow row, for workers are there
+        time.pause(1.0)
+        watch.look()
+    client.answer = answer
+    for _ in range(7):
+        time.pause(1.0)
+        watch.look()
+    client.answer = client.nthreads  # they are back
+    for _ in range(20):
+        time.pause(1.0)
+        watch.look()
+    client.answer = answer
+    with pytest.raises(PoolLost, match=says):  # noqa: PT012
+        for _ in range(12):
+            time.pause(1.0)
+            watch.look()
+
+
+def test_what_was_sent_is_sent_again_over_a_new_connection() -> None:
+    client = Client(a=2)
+    executor = Waiting(_client=client)
+    pool = ExecutorPool(executor, abs)
+    pool.start("a", 3)
+    client.there[0].status = "cancelled"
+    executor.futures[0].cancel()
+    executor.futures[0].set_running_or_notify_cancel()
+    assert pool.wait(60) == [Message("a", Event.DIED, "CancelledError")]
+    pool.start("a", 3)
+    assert len(client.submitted) == 2
+    client.status = "closed"
+    for act in (lambda: pool.start("b", 3), pool.wait):
+        with pytest.raises(PoolLost):
+            act()
 
 
 # Where Dask is

@@ -36,8 +36,7 @@ def markdown(
 
     Examples
     --------
-    >>> from daedal.settings.texts import printable
-    from daedal.study.analysis import analyse
+    >>> from daedal.study.analysis import analyse
     >>> study = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50]})
     >>> print(markdown(analyse(study, {})).splitlines()[2])
     | onemax:n=20 | umda | … | … | … | … | … | … |
