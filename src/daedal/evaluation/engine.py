@@ -55,9 +55,10 @@ class Serial:
 
     def answers(self, rows: Bits, *, first_failure_only: bool) -> Iterable[tuple[Places, Answers]]:
         """Evaluate rows; give which, and their answers, as they come."""
-        if self.caller.vectorized:
-            return [(slice(0, len(rows)), self.caller.answers(rows, first_failure_only=first_failure_only))]
-        return self._one_by_one(rows, first_failure_only)
+        if not self.caller.vectorized:
+            return self._one_by_one(rows, first_failure_only)
+        parts, answers = self.caller.parts(rows), self.caller.answers
+        return ((part, answers(rows[part], first_failure_only=first_failure_only)) for part in parts)
 
     def _one_by_one(self, rows: Bits, first_failure_only: bool) -> Iterator[tuple[Places, Answers]]:
         stop, ending = 0, None

@@ -15,7 +15,10 @@ from daedal.settings.checks import check_fits
 from daedal.settings.parameters import check_types
 from daedal.types import Bits
 
-_BYTES_A_PAIR = 24  # counts and weights
+BYTES_A_PAIR = 24
+"""Memory for each pair of variables where a table has them all: counts and weights."""
+
+_ADVICE = "for so many variables there are the algorithms umda, pbil, ils and auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +51,6 @@ def check_converged(weights: NDArray[np.float32], what: str, learning_rate: floa
         raise ValueError(f"the training of {what} diverged with learning_rate={learning_rate:g}; try a smaller one")
 
 
-def check_pairs_fit(n: int) -> None:
-    """Refuse so many variables that a table of all their pairs does not fit into memory."""
-    check_fits(_BYTES_A_PAIR * n * n, f"a table of all pairs of n={n} variables")
-
-
 @cache
 def _load_kernels(kind: type[Model]) -> None:
     """Fit and sample something too small to matter, with the default hyperparameters."""
@@ -72,6 +70,19 @@ class Model(ABC):
 
     def __post_init__(self) -> None:
         check_types(self)
+
+    def working_bytes(self, rows: int, n: int) -> int:
+        """Give the memory, about, that a fit to rows of n variables takes, and that drawing as many rows does.
+
+        The rows themselves do not count. 0, unless a model says otherwise: then nothing is refused because of it.
+        """
+        return 0
+
+    def check_memory(self, rows: int, n: int) -> None:
+        """Refuse so many variables that the fit would not fit into memory."""
+        hidden = getattr(self, "hidden", None)
+        what = f"{type(self).__name__} with n={n:,}{'' if hidden is None else f' and hidden={hidden:,}'}"
+        check_fits(self.working_bytes(rows, n), what, advice=_ADVICE)
 
     def prepare(self) -> None:
         """Compile or load the kernels, so that the clock of a run measures the run."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
+from daedal.models.base import BYTES_A_PAIR, Fitted, Model, check_parents
 from daedal.rng import words32
 from daedal.settings.checks import check_at_least, check_between
 from daedal.types import Bits
@@ -94,6 +94,10 @@ class BayesNet(Model):
         if self.max_parents is not None:
             check_at_least("max_parents", self.max_parents, 0)
 
+    def working_bytes(self, rows: int, n: int) -> int:
+        """Give the memory, about, that a fit takes: tables of all pairs, and a copy of the rows."""
+        return BYTES_A_PAIR * n * n + 4 * rows * n
+
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedBayesNet:
         """Build the network of rows x, shape (rows, n), without drawing random numbers.
 
@@ -102,7 +106,7 @@ class BayesNet(Model):
         kernel = kernels.bayesnet
         kernels.compilation.announce(kernel.grow)
         rows, n = check_parents(x)
-        check_pairs_fit(n)
+        self.check_memory(rows, n)
         if rows >= kernel.MOST_ROWS:
             raise ValueError(f"expected fewer than {kernel.MOST_ROWS} rows to fit, got x.shape={x.shape}")
         price = kernel.price(rows, self.penalty)

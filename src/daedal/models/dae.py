@@ -12,10 +12,11 @@ from daedal import kernels
 from daedal.models.base import Fitted, Model, check_converged, check_parents
 from daedal.models.training import TrainingErrors, checked_epochs, train_to_convergence
 from daedal.rng import words16, words32
-from daedal.settings.checks import check_at_least, check_between, check_fits
+from daedal.settings.checks import check_at_least, check_between
 from daedal.types import Bits
 
-_WEIGHT_COPIES = 6  # encoder, decoder, gradients, scratch, and the best so far
+_WEIGHT_COPIES = 9  # encoder, decoder, gradients, scratch, the best so far, and the first draw, which is in float64
+_BYTES_AN_ENTRY = 8  # of the rows: padded, corrupted, and the noise of an epoch
 _SAMPLED_AT_A_TIME = 512
 _MOST_HELD_OUT = 500
 
@@ -158,10 +159,8 @@ class DAE(Model):
         """Train from scratch on x, shape (rows, n)."""
         kernels.compilation.announce(kernels.dae.train)
         rows, n = check_parents(x)
-        m = n if self.hidden is None else self.hidden
-        width = kernels.products.padded(n)
-        weights = 4 * width * kernels.products.padded(m)  # bytes
-        check_fits(_WEIGHT_COPIES * weights, f"an autoencoder of n={n} and hidden={m}")
+        self.check_memory(rows, n)
+        m, width = self._units(n), kernels.products.padded(n)
         data = np.zeros((rows, width), dtype=np.uint8)
         data[:, :n] = x[rng.permutation(rows)]
         with kernels.threads.one_blas_thread():
@@ -169,6 +168,15 @@ class DAE(Model):
         return FittedDAE(
             info=info, theta=theta, n=n, m=m, corruption=self.corruption, sampling_steps=self.sampling_steps
         )
+
+    def _units(self, n: int) -> int:
+        return n if self.hidden is None else self.hidden
+
+    def working_bytes(self, rows: int, n: int) -> int:
+        """Give the memory, about, that a fit takes: weights, and noise, also that of drawing rows."""
+        weights = 4 * n * self._units(n)
+        drawn = 2 * self.sampling_steps * min(rows, _SAMPLED_AT_A_TIME) * n
+        return _WEIGHT_COPIES * weights + _BYTES_AN_ENTRY * rows * n + drawn
 
     def divide(self, rows: int) -> tuple[int, int, int]:
         """Give how many rows are held out, how many make a batch, and on how many the training error is measured."""

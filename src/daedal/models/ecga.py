@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
+from daedal.models.base import BYTES_A_PAIR, Fitted, Model, check_parents
 from daedal.models.tree import pair_counts
 from daedal.settings.checks import check_at_least
 from daedal.types import Bits
@@ -62,9 +62,14 @@ class ECGA(Model):
         if self.max_group is not None:
             check_at_least("max_group", self.max_group, 1)
 
+    def working_bytes(self, rows: int, n: int) -> int:
+        """Give the memory, about, that a fit takes: tables of all pairs, and a copy of the rows."""
+        return BYTES_A_PAIR * n * n + 4 * rows * n
+
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> MarginalProduct:
         """Find the groups of x, shape (rows, n); nothing is drawn from rng."""
-        check_pairs_fit(n := check_parents(x)[1])
+        rows, n = check_parents(x)
+        self.check_memory(rows, n)
         kernels.compilation.announce(kernels.ecga.merge_groups)
         seen = np.array(x, dtype=np.uint8, order="C")
         names, merges, gains = np.empty(n, dtype=np.int64), np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)

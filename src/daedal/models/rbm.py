@@ -12,10 +12,10 @@ from daedal import kernels
 from daedal.models.base import Fitted, Model, check_converged, check_parents
 from daedal.models.training import checked_epochs
 from daedal.rng import words16, words32
-from daedal.settings.checks import check_at_least, check_between, check_fits
+from daedal.settings.checks import check_at_least, check_between
 from daedal.types import Bits
 
-_WEIGHT_COPIES = 4  # weights, their transpose, velocity, scratch
+_WEIGHT_COPIES = 5  # weights, their transpose, velocity, scratch; the first draw is in float64
 _SAMPLED_AT_A_TIME = 64
 _MEAN_WITHIN = (0.005, 0.995)  # the first visible bias is the logit of the mean, clipped so that no bit is ever certain
 _FEW_ROWS = 800  # fewer rows than this make four batches
@@ -136,15 +136,23 @@ class RBM(Model):
         """Train from scratch on x, shape (rows, n)."""
         kernels.compilation.announce(kernels.rbm.train)
         rows, n = check_parents(x)
-        m = max(n // 2, 1) if self.hidden is None else self.hidden
-        width = kernels.products.padded(n)
-        weights = 4 * width * kernels.products.padded(m)  # bytes
-        check_fits(_WEIGHT_COPIES * weights, f"a Boltzmann machine of n={n} and hidden={m}")
+        self.check_memory(rows, n)
+        m, width = self._units(n), kernels.products.padded(n)
         data = np.zeros((rows, width), dtype=np.uint8)
         data[:, :n] = x
         with kernels.threads.one_blas_thread():
             theta, info = self._train(data, n, m, rng=rng)
         return FittedRBM(info=info, theta=theta, parents=data, n=n, m=m, gibbs_steps=self.gibbs_steps)
+
+    def _units(self, n: int) -> int:
+        return max(n // 2, 1) if self.hidden is None else self.hidden
+
+    def working_bytes(self, rows: int, n: int) -> int:
+        """Give the memory, about, that a fit takes: weights, the rows padded, and noise, also that of drawing rows."""
+        m = self._units(n)
+        weights = 4 * n * m
+        noise = 2 * (n + m) * max(self.cd_steps * rows, self.gibbs_steps * min(rows, _SAMPLED_AT_A_TIME))
+        return _WEIGHT_COPIES * weights + rows * n + noise
 
     def _train(
         self, data: Bits, n: int, m: int, *, rng: np.random.Generator

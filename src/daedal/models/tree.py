@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import Fitted, Model, check_pairs_fit, check_parents
+from daedal.models.base import BYTES_A_PAIR, Fitted, Model, check_parents
 from daedal.rng import words32
 from daedal.settings.checks import check_between
 from daedal.types import Bits
@@ -64,11 +64,15 @@ class Tree(Model):
         super().__post_init__()
         check_between("significance", self.significance, 0.0, 1.0)
 
+    def working_bytes(self, rows: int, n: int) -> int:
+        """Give the memory, about, that a fit takes: tables of all pairs, and a copy of the rows."""
+        return BYTES_A_PAIR * n * n + 4 * rows * n
+
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Forest:
         """Find the forest of x, shape (rows, n); nothing is drawn from rng."""
         from scipy.special import chdtri  # here, because SciPy is slow to load
 
-        check_pairs_fit(check_parents(x)[1])
+        self.check_memory(*check_parents(x))
         kernels.compilation.announce(kernels.tree.spanning_forest)
         pairs = pair_counts(x)
         weights = np.empty(pairs.shape)

@@ -13,6 +13,8 @@ from daedal.models.base import Fitted, Model, check_parents
 from daedal.settings.checks import check_at_least, check_between
 from daedal.types import Bits
 
+_DRAWN_AT_A_TIME = 2**22  # numbers, 32 MB
+
 
 @dataclass(frozen=True, kw_only=True)
 class Marginals(Fitted):
@@ -22,7 +24,12 @@ class Marginals(Fitted):
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n), each bit by itself."""
-        return (rng.random((rows, len(self.probabilities))) < self.probabilities).astype(np.uint8)
+        out = np.empty((rows, len(self.probabilities)), dtype=np.uint8)
+        at_a_time = max(1, _DRAWN_AT_A_TIME // len(self.probabilities))
+        for start in range(0, rows, at_a_time):  # the same numbers, however many are drawn at a time
+            block = out[start : start + at_a_time]
+            np.less(rng.random(block.shape), self.probabilities, out=block.view(np.bool_))
+        return out
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from daedal.limits import Limits, StopReason
 from daedal.models.base import Fitted, Model
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import Configuration
-from daedal.optimizers.popsize import LEAST_POPSIZE, choose_popsize, three_generations
+from daedal.optimizers.popsize import LEAST_POPSIZE, check_population, choose_popsize, three_generations
 from daedal.optimizers.records import Info
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
 from daedal.optimizers.restarts import POPULATION_LIMITS, Restarts
@@ -85,7 +85,7 @@ class EDA(BaseOptimizer):
             raise TypeError(f"expected a model, such as daedal.models.DAE(), got model={model!r}")
         self.model = model
         most = self.limits.max_evaluations
-        self.popsize = choose_popsize(popsize, self.n, most, slowness=model.slowness)
+        self.popsize = choose_popsize(popsize, self.n, most, model=model)
         check_one_of("selection", selection, tuple(SELECTIONS))
         check_one_of("replacement", replacement, tuple(REPLACEMENTS))
         self.selection = selection
@@ -260,8 +260,9 @@ class EDAConfiguration(Configuration):
     def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> EDAConfiguration:
         """Choose the population size where it is not given."""
         if self.popsize == "auto":
+            check_population(LEAST_POPSIZE, n, self.model)
             return self
-        size = choose_popsize(self.popsize, n, max_evaluations, slowness=self.model.slowness)
+        size = choose_popsize(self.popsize, n, max_evaluations, model=self.model)
         return replace(self, popsize=size)
 
     def budget_warning(self, max_evaluations: int) -> str | None:

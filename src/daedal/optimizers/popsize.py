@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from daedal.models.base import Model
 from daedal.settings.checks import check_fits, check_whole, machine_bytes
 
 LEAST_POPSIZE = 4
@@ -12,8 +13,12 @@ LEAST_POPSIZE = 4
 _MANY = 10**9
 """Evaluations, and variables, beyond which no population changes."""
 
-_BYTES_AN_ENTRY = 12
-"""Memory for each bit of a population: candidates, parents, the model's copies and its noise."""
+_MOST_ENTRIES = 10**8
+"""Bits of the largest population that is chosen: half a gigabyte, all copies together. A fixed number, because the same
+seed is to give the same result on every machine."""
+
+_BYTES_AN_ENTRY = 6
+"""Memory for each bit of a population, beside the model's: population, parents, candidates and what is on its way."""
 
 
 def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: float = 1.0) -> int:
@@ -28,7 +33,7 @@ def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: flo
     >>> default_popsize(60), default_popsize(60, 3_000)
     (2900, 171)
     """
-    size = min(500 + 40 * n, 16_000)
+    size = min(500 + 40 * n, 16_000, max(LEAST_POPSIZE, _MOST_ENTRIES // n))
     if max_evaluations is None:
         return size
     most = min(max_evaluations, _MANY)
@@ -36,19 +41,31 @@ def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: flo
     return min(size, max(LEAST_POPSIZE, round(min(fitting, most / 3))))
 
 
-def choose_popsize(popsize: int | None, n: int, max_evaluations: int | None = None, *, slowness: float = 1.0) -> int:
+def choose_popsize(
+    popsize: int | None, n: int, max_evaluations: int | None = None, *, model: Model | None = None
+) -> int:
     """Give popsize, or the default where it is None; refuse what does not fit into memory."""
-    default = default_popsize(n, max_evaluations, slowness=slowness)
+    default = default_popsize(n, max_evaluations, slowness=1.0 if model is None else model.slowness)
     if popsize is None:
         popsize = default
     popsize = check_whole("popsize", popsize, least=2, hint=f"the default for n={n} is {default}")
-    check_fits(popsize * n * _BYTES_AN_ENTRY, f"a population of popsize={popsize} with n={n}")
+    check_population(popsize, n, model)
     return popsize
 
 
+def check_population(popsize: int, n: int, model: Model | None = None) -> None:
+    """Refuse a population, or what is fitted to half of it, that does not fit into memory."""
+    own = 0
+    if model is not None:
+        model.check_memory(1, n)  # where even one row is too much, no popsize helps
+        own = model.working_bytes(popsize // 2, n)
+    what = f"a population of popsize={popsize} with n={n}"
+    check_fits(popsize * n * _BYTES_AN_ENTRY + own, what, advice="take a smaller popsize")
+
+
 def fits_memory(popsize: int, n: int) -> bool:
-    """Whether a population fits into the memory of this machine."""
-    return popsize * n * _BYTES_AN_ENTRY <= machine_bytes()
+    """Whether a population fits into the memory of this machine, with room for a model."""
+    return 2 * popsize * n * _BYTES_AN_ENTRY <= machine_bytes()
 
 
 def three_generations(popsize: int) -> int:

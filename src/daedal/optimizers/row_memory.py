@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
+from daedal.settings.checks import check_fits
 from daedal.types import Bits, Fitness, State, StateError, words_of
 
 Words = NDArray[np.uint64]
@@ -109,7 +110,7 @@ class RowMemory:
         need, count = self.count + rows, self.count
         if need <= len(self.table.values):
             return
-        table = _table(words_of(self.n), max(need, 2 * len(self.table.values)))
+        table = _table(words_of(self.n), max(need, 2 * len(self.table.values)), beside=len(self.table.values))
         for new, old in zip(table[1:4], self.table[1:4], strict=True):
             new[:count] = old[:count]
         table.counts[:] = self.table.counts
@@ -145,8 +146,14 @@ class RowMemory:
             raise StateError("expected each row once in the memory of an optimizer, got some more than once")
 
 
-def _table(words: int, capacity: int) -> kernels.jobs.Memory:
+def _table(words: int, capacity: int, *, beside: int = 0) -> kernels.jobs.Memory:
+    """Make one, beside the one that it takes the place of; where memory does not suffice for both, that is said."""
     slots = 1 << (3 * capacity // 2).bit_length()  # at most two thirds are taken
+    check_fits(
+        8 * ((capacity + beside) * (words + 2) + 2 * slots),
+        f"remembering {capacity:,} rows of about {64 * words:,} bits",
+        advice="give fewer max_evaluations, or take the algorithm umda, which remembers a population",
+    )
     return kernels.jobs.Memory(
         slots=np.zeros(slots, np.uint64),
         keys=np.empty((capacity, words), np.uint64),

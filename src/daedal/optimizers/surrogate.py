@@ -26,6 +26,7 @@ LEAST_R2 = 0.05
 _BETTER = 0.85  # share of the error that is left, where a fit has got much better
 _GOOD = 0.9  # r2 of a model that may become exact any time
 _SOON, _GROWTH, _LATEST, _AFTER_SUCCESS = 1.35, 1.6, 3.0, 1.15  # growth of the equations until the next fit
+_MOST_ENTRIES = 2**28  # bits of all rows of a fit, some bytes each: no limit below 16,000 variables
 _MANY = 40  # equations for each variable, from which on fits that do not help become rarer
 
 
@@ -102,8 +103,9 @@ class Surrogate:
         """Give equations: rows, the variables flipped, shape (equations, n), and the differences."""
         table, most = memory.table, max(2, self.n // 4)
         places = np.flatnonzero(table.parents[: memory.known] >= 0)
-        if len(places) > 2 * self.model.max_rows:  # some will be dropped because too much is flipped
-            places = np.sort(rng.permutation(places)[: 2 * self.model.max_rows])
+        rows = min(2 * self.model.max_rows, max(1, _MOST_ENTRIES // self.n))
+        if len(places) > rows:  # more than are needed: some will be dropped because too much is flipped
+            places = np.sort(rng.permutation(places)[:rows])
         parents = table.parents[places]
         x = unpack(table.keys[parents], self.n)
         d = x ^ unpack(table.keys[places], self.n)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from numbers import Integral
+from pathlib import Path
 
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -36,20 +40,27 @@ def check_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
         raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {name}={value!r}")
 
 
-def check_fits(count: int, what: str, *, available: int | None = None) -> None:
+def check_fits(count: int, what: str, *, available: int | None = None, advice: str = "take less") -> None:
     """Refuse what takes more bytes than are available, before they are taken; None: than the machine has."""
     available = machine_bytes() if available is None else available
     if count > available:
         needed, there = readable_bytes(count), readable_bytes(available)
-        raise ValueError(f"{what} takes about {needed} of memory, and this machine has {there}; take less")
+        raise ValueError(f"{what} takes about {needed} of memory, and this machine has {there}; {advice}")
 
 
-def machine_bytes() -> int:
-    """Give the physical memory of this machine, or 16 GiB where it does not say."""
+def machine_bytes(limits: Iterable[str] = _LIMITS) -> int:
+    """Give the physical memory of this machine, or of this container; 16 GiB where it does not say.
+
+    `limits` are the files in which Linux tells a container how much it may have.
+    """
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        count = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # Windows
         return 16 * 2**30
+    for path in limits:
+        with suppress(OSError, ValueError):  # there is none, or it is "max"
+            count = min(count, int(Path(path).read_text(encoding="ascii")))
+    return count
 
 
 def readable_bytes(count: int) -> str:

@@ -262,3 +262,30 @@ def test_what_is_masked_has_failed_and_the_row_is_named(vectorized: bool) -> Non
     assert np.array_equal(answers.values, [2.0, np.nan, 0.0, 1.0], equal_nan=True)
     assert set(answers.errors) == {1}
     assert "for the row 111" in answers.errors[1]
+
+
+# Rows in parts
+
+
+@pytest.mark.parametrize(("most", "sizes"), [(10**6, [4]), (96, [4]), (95, [3, 1]), (48, [2, 2]), (1, [1, 1, 1, 1])])
+def test_rows_come_in_parts_of_bounded_size_and_the_answers_are_the_same(most: int, sizes: list[int]) -> None:
+    """An array of int64 takes eight times what the rows take, of which there may be gigabytes."""
+    fussy = Fussy()
+    answers = Caller(fussy, most_bytes=most).answers(X)
+    assert [len(rows) for rows in fussy.calls] == sizes
+    assert [row for rows in fussy.calls for row in rows] == ROWS
+    assert answers.values.tolist() == ONES
+    small = Caller(fussy, most_bytes=most, dtype=np.uint8)
+    assert [part.stop - part.start for part in small.parts(X)] == ([4] if most >= 12 else [1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("most", [10**6, 48, 1])
+@pytest.mark.parametrize("first_failure_only", [False, True])
+def test_in_parts_the_same_rows_fail_for_the_same_reasons(most: int, first_failure_only: bool) -> None:
+    whole, parts = (
+        Caller(Fussy("010", "000"), most_bytes=size).answers(X, first_failure_only=first_failure_only)
+        for size in (10**6, most)
+    )
+    assert parts.errors == whole.errors
+    assert set(parts.causes) == set(whole.causes)
+    assert np.array_equal(parts.values, whole.values, equal_nan=True)

@@ -339,6 +339,22 @@ def test_what_a_run_has_put_into_a_shared_cache_itself_was_not_known_before() ->
     assert counts(second) == (3, 0, 0)
 
 
+def test_what_came_in_parts_is_kept_part_by_part() -> None:
+    """So that neither an error in the last one nor the end of the time loses the others."""
+    cache = MemoryCache(2)
+
+    def f(x: np.ndarray) -> Any:
+        if x[0].all():
+            raise KeyError("down")
+        return x.sum(axis=1)
+
+    caller = Caller(f, most_bytes=16)
+    evaluate = Evaluator(caller, n=2, cache=cache)
+    with pytest.raises(ObjectiveError, match="the row 11"):
+        evaluate(rows_of("01", "10", "11"))
+    assert found(cache, rows_of("01", "10", "11")) == [1.0, 1.0, None]
+
+
 BATCHES = [
     rows_of("0001", "0010", "0001"),
     rows_of("0100", "0010", "0101", "0110"),

@@ -63,3 +63,12 @@ def test_pbil_follows_one_row_for_ever_without_reaching_certainty() -> None:
     assert fitted.probabilities == pytest.approx([1 - 0.5 * 0.9**200, 0.5 * 0.9**200], abs=1e-14)
     assert (fitted.probabilities < 1).all()
     assert (fitted.probabilities > 0).all()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 90])
+def test_many_rows_are_those_that_would_be_drawn_at_once_without_the_memory_for_that(rows: int) -> None:
+    n = 100_000  # more than are drawn at a time
+    probabilities = np.random.default_rng(1).random(n)
+    drawn = Marginals(probabilities=probabilities).sample(rows, rng=np.random.default_rng(2))
+    assert drawn.dtype == np.uint8
+    assert np.array_equal(drawn, np.random.default_rng(2).random((rows, n)) < probabilities)

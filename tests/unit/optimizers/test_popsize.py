@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
-from daedal.models import PBIL, UMDA
+import daedal
+from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
 from daedal.models.base import Model
-from daedal.optimizers.eda import EDAConfiguration
-from daedal.optimizers.popsize import choose_popsize, default_popsize, three_generations
+from daedal.optimizers.eda import EDA, EDAConfiguration
+from daedal.optimizers.popsize import LEAST_POPSIZE, choose_popsize, default_popsize, three_generations
 
 BUDGETS = (1, 2, 10, 30, 100, 300, 1_000, 3_000, 30_000, 10**6, 10**9, 10**400)
 
 
 def test_without_a_budget_the_problem_says() -> None:
-    assert [default_popsize(n) for n in (1, 10, 60, 10**6)] == [540, 900, 2_900, 16_000]
+    assert [default_popsize(n) for n in (1, 10, 60, 400, 6_000)] == [540, 900, 2_900, 16_000, 16_000]
+
+
+def test_of_many_variables_no_population_is_chosen_that_takes_gigabytes() -> None:
+    assert [default_popsize(n) for n in (10_000, 100_000, 10**6, 10**9)] == [10_000, 1_000, 100, LEAST_POPSIZE]
+    assert [default_popsize(10**6, most) for most in (10**9, 30)] == [100, 4]
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 60, 200, 10_000])
@@ -64,3 +72,38 @@ def test_what_no_memory_holds_is_refused() -> None:
         choose_popsize(10**9, 10**6)
     with pytest.raises(ValueError, match="popsize=1; the default for n=60 is 171"):
         choose_popsize(1, 60, 3_000)
+
+
+LARGE = 10**6  # variables, whose pairs take terabytes
+
+
+@pytest.mark.parametrize("popsize", [None, 10, "auto"])
+@pytest.mark.parametrize("name", sorted(set(daedal.algorithms()) - {"auto", "mix", "ils"}))
+def test_what_no_model_can_be_fitted_to_is_refused_before_the_first_row(name: str, popsize: int | str | None) -> None:
+    """In one line, with the figure and what else there is; where a population alone is kept, it goes."""
+    algorithm = daedal.algorithms()[name].with_settings({} if popsize is None else {"popsize": popsize})
+    if name in ("umda", "pbil"):
+        algorithm.resolved(LARGE)
+        return
+    with pytest.raises(ValueError, match=r"takes about [\d.]+ TiB of memory.* umda") as caught:
+        daedal.maximize(lambda x: pytest.fail("called"), LARGE, algorithm=algorithm, seed=1)
+    assert "\n" not in str(caught.value)
+
+
+MODELS: list[Model] = [UMDA(), PBIL(), Tree(), ECGA(), BayesNet(), RBM(max_epochs=1), DAE(max_epochs=1)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_what_a_generation_takes_is_not_more_than_is_counted(model: Model) -> None:
+    """Measured as NumPy allocates it; what kernels allocate themselves is in benchmarks/memory.py."""
+    n, popsize = 600, 400
+    optimizer = EDA(n=n, model=model, popsize=popsize, seed=1)
+    optimizer.prepare()
+    optimizer.tell(optimizer.ask().sum(axis=1))
+    tracemalloc.start()
+    try:
+        optimizer.tell(optimizer.ask().sum(axis=1))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= model.working_bytes(popsize // 2, n) + 6 * popsize * n + 2**23  # what is drawn at a time

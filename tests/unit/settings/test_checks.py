@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,6 +80,16 @@ def test_the_machine_has_some_memory_and_16_gib_where_it_does_not_say(monkeypatc
     assert 2**26 < machine_bytes() < 2**50
     monkeypatch.delattr(os, "sysconf")  # as on Windows
     assert machine_bytes() == 16 * 2**30
+
+
+def test_a_container_has_what_it_may_have(tmp_path: Path) -> None:
+    whole = machine_bytes(limits=())
+    limited, unlimited, more = (tmp_path / name for name in ("limited", "unlimited", "more"))
+    limited.write_text("1048576\n")
+    unlimited.write_text("max\n")
+    more.write_text(f"{2 * whole}\n")
+    assert machine_bytes(limits=[str(unlimited), str(tmp_path / "none"), str(more)]) == whole
+    assert machine_bytes(limits=[str(limited), str(more)]) == 2**20
 
 
 def test_what_fits_passes_and_what_does_not_is_named() -> None:

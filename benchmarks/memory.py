@@ -1,0 +1,89 @@
+"""What a run takes at many variables: the most memory of a process that makes one generation after the first.
+
+    python benchmarks/memory.py                          # the table of docs/scaling.md
+    python benchmarks/memory.py umda tree --n 10000      # some of it
+
+Everything is at its default, but for training and sampling of the models with hidden units, which are cut to one step
+because they would take hours, and take no less memory for it. What is refused is shown with its reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+
+ALGORITHMS = ("auto", "mix", "ils", "umda", "pbil", "tree", "ecga", "boa", "hboa", "rbm", "dae")
+SIZES = (1_000, 10_000, 100_000)
+SHORT = {
+    "rbm": {"max_epochs": 1, "gibbs_steps": 1},
+    "dae": {"max_epochs": 1, "sampling_steps": 1},
+}
+CALLS = 3_000  # for searches without a population
+SECONDS = 240
+"""Where a generation takes longer it is tried with fewer rows, as the table says."""
+
+
+def one(algorithm: str, n: int, popsize: int | None) -> dict[str, object]:
+    """Run in this process, and give what it took."""
+    import numpy as np
+
+    import daedal
+
+    def ones(x: np.ndarray) -> np.ndarray:
+        return x.sum(axis=1)
+
+    size = {"max_evaluations": CALLS} if algorithm in ("auto", "mix", "ils") else {"max_generations": 1}
+    if popsize is not None:
+        size["popsize"] = popsize
+    daedal.maximize(ones, n=20, algorithm=algorithm, seed=1, **size, **SHORT.get(algorithm, {}))  # loads the kernels
+    before, started = peak(), time.perf_counter()
+    try:
+        result = daedal.maximize(ones, n=n, algorithm=algorithm, seed=1, **size, **SHORT.get(algorithm, {}))
+    except (ValueError, MemoryError) as error:
+        return {"refused": str(error) or type(error).__name__, "more": peak() - before}
+    seconds = time.perf_counter() - started
+    return {"popsize": result.popsize, "peak": peak(), "more": peak() - before, "seconds": seconds}
+
+
+def peak() -> float:
+    """Give the most memory that this process has had so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
+
+
+def measured(algorithm: str, n: int, popsize: int | None) -> dict[str, object]:
+    command = [sys.executable, __file__, "--one", algorithm, str(n), *([] if popsize is None else [str(popsize)])]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return {"refused": f"more than {SECONDS} s", "more": 0.0}
+    return json.loads(done.stdout) if done.returncode == 0 else {"refused": done.stderr[-200:], "more": 0.0}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("algorithms", nargs="*", default=ALGORITHMS)
+    parser.add_argument("--n", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--popsize", type=int, default=None, help="in place of the default")
+    parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
+    words = parser.parse_args()
+    if words.one:
+        algorithm, n, *popsize = words.one
+        print(json.dumps(one(algorithm, int(n), int(popsize[0]) if popsize else None)))
+        return
+    print("| algorithm | n | popsize | peak, MB | seconds |\n|---|---|---|---|---|")
+    for n in words.n:
+        for algorithm in words.algorithms:
+            row = measured(algorithm, n, words.popsize)
+            if "refused" in row:
+                print(f"| {algorithm} | {n:,} | | {row['refused']} (after {row['more']:,.0f} MB) | |", flush=True)
+            else:
+                size = "" if row["popsize"] is None else f"{row['popsize']:,}"
+                print(f"| {algorithm} | {n:,} | {size} | {row['peak']:,.0f} | {row['seconds']:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
