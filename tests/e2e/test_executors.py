@@ -42,7 +42,7 @@ def told(result: daedal.Result) -> tuple[object, ...]:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with distributed.LocalCluster(processes=True, **how) as cluster, distributed.Client(cluster) as client:
         yield client
 

@@ -86,7 +86,7 @@ def dask_executor(address: str, timeout: float = EXECUTOR_TIMEOUT) -> Iterator[E
             "n_workers": int(rest),
             "threads_per_worker": 1,
             "processes": True,
-            "dashboard_address": None,
+            "dashboard_address": "127.0.0.1:0",
             "silence_logs": logging.CRITICAL,  # a worker that ends a moment after its scheduler is no news
             "scheduler_kwargs": {"allowed_failures": 0},  # we try again; a death may cost a worker for good
         }
