@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from daedal.storage.kinds import DATABASE_COMPANIONS
+from daedal.storage.sqlite_schema import oddity, statements
 
 _RETRY_SECONDS = 0.01
 _LEAST_BYTES = 512
@@ -20,7 +21,7 @@ _LEAST_BYTES = 512
 _NO_DATABASE = "got a file that is not an SQLite database; name another one"
 _SIGNS_OF_DAMAGE = (
     "Could not decode to UTF-8", "no such table", "no such column", "malformed database", "unsupported file",
-    "cannot modify", "table "
+    "cannot modify", "table ", "duplicate column",
 )  # fmt: skip
 """What SQLite says of our own, fixed statements only where the file is not as it was made."""
 
@@ -40,8 +41,8 @@ def open_database(
     """Open an SQLite file of one kind; make it first if it is missing or empty.
 
     The connection is in autocommit mode: every transaction is an explicit one, see `transaction`. Several processes may
-    open, and make, the same file at the same moment. A file of another kind, or of a newer version, is refused as it
-    is, unchanged: ValueError. OSError for one that cannot be opened or written to.
+    open, and make, the same file at the same moment. A file of another kind, of a newer version, or with other tables
+    than it was made with, is refused as it is, unchanged: ValueError. OSError for one that cannot be opened or written.
 
     `application` marks files of this kind (SQLite's application_id), `version`, from 1 on, is that of the `schema`
     (user_version). `migrations` has, for each older version, the statements that bring a file to the next one: to the
@@ -54,9 +55,12 @@ def open_database(
         # The absolute path, because names such as ":memory:" mean something else to SQLite.
         connection = _connected(Path(path).absolute(), timeout, read_only=read_only)
         try:
+            connection.execute("PRAGMA trusted_schema = OFF")  # What a file defines may use no function of ours.
             # Nothing is written, not even the journal mode, before it is known that the file is ours or empty.
             connection.execute("BEGIN")  # one look, which the process that just makes the file cannot come in between
             found = kind.version_of(connection)
+            if found:
+                kind.check_schema(connection, complete=found == version)
             if not found and not create:
                 raise ValueError(f"expected {_where(path, what)}, got an empty file; name another one")
             in_memory = read_only and 0 < found < version
@@ -120,27 +124,25 @@ class _Kind:
             raise ValueError(f"expected {where}, got format {found}, made by {age} daedal; {advice} another file")
         return int(found)
 
+    def check_schema(self, connection: sqlite3.Connection, *, complete: bool) -> None:
+        """Refuse a file with other tables than it was made with, or with code in it; see `oddity`."""
+        if odd := oddity(connection, self.schema, complete=complete):
+            raise ValueError(_damaged(_where(self.path, self.what), odd))
+
     def bring_up(self, connection: sqlite3.Connection) -> None:
         """Make the tables, or migrate them, unless another process did so in the meantime."""
         with transaction(connection):
             found = self.version_of(connection)
+            if found:
+                self.check_schema(connection, complete=found == self.version)
             scripts = [self.migrations[old] for old in range(found, self.version)] if found else [self.schema]
             for script in scripts:
-                for statement in _statements(script):  # executescript would end the transaction first
+                for statement in statements(script):
                     connection.execute(statement)
+            if found:
+                self.check_schema(connection, complete=True)
             connection.execute(f"PRAGMA application_id = {self.application:d}")
             connection.execute(f"PRAGMA user_version = {self.version:d}")
-
-
-def _statements(script: str) -> Iterator[str]:
-    statement = ""
-    for part in script.split(";"):
-        statement += part + ";"
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
-    if statement:  # Something is open in it, which SQLite can tell better.
-        yield statement
 
 
 def _connected(path: Path, timeout: float, *, read_only: bool) -> sqlite3.Connection:
@@ -237,8 +239,9 @@ def errors_explained(path: str | os.PathLike[str], what: str, *, checked: bool =
         raise ValueError(_damaged(_where(path, what), error)) from error
 
 
-def _damaged(where: str, error: Exception) -> str:
-    return f"expected {where}, got a damaged file ({error}); restore a copy or name another one"
+def _damaged(where: str, error: object) -> str:
+    said = " ".join(str(error).split())
+    return f"expected {where}, got a damaged file ({said}); restore a copy or name another one"
 
 
 def _result_code(error: sqlite3.Error) -> int | None:

@@ -26,6 +26,9 @@ COLUMNS: dict[str, type] = {
 }
 """What is known of a run. Problem and algorithm are called as in the study; the preset is the algorithm's own name."""
 
+_LARGEST_HISTORY = 2**28
+"""Bytes of JSON, however few they are in the file: those of a million generations."""
+
 
 @dataclass(slots=True)  # not frozen, which takes twice as long: there may be 100,000
 class Run:
@@ -62,10 +65,17 @@ def packed_history(history: Sequence[Generation]) -> bytes:
     return zlib.compress(json.dumps(columns, separators=(",", ":"), allow_nan=False).encode())
 
 
-def unpacked_history(packed: bytes) -> dict[str, list[float]]:
-    """Give the columns again; nan for what is unknown or infinite."""
-    columns: dict[str, list[float | None]] = json.loads(zlib.decompress(packed))
-    return {name: [math.nan if value is None else value for value in found] for name, found in columns.items()}
+def unpacked_history(packed: bytes, *, largest: int = _LARGEST_HISTORY) -> dict[str, list[float]]:
+    """Give the columns again, nan for what is unknown or infinite; ValueError for anything else than a history."""
+    try:
+        opened = zlib.decompressobj()
+        text = opened.decompress(packed, largest)
+        if opened.unconsumed_tail:
+            raise ValueError(f"it has more than {largest:,} bytes")
+        columns = json.loads(text)
+        return {name: [math.nan if one is None else float(one) for one in found] for name, found in columns.items()}
+    except (zlib.error, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"expected the history of a run, got none: {error}") from error
 
 
 def _finite(value: float) -> float | None:

@@ -195,7 +195,10 @@ class Store:
         )
         if not rows:
             raise ValueError(f"expected a finished run of seed {seed} in {self.path}, found none")
-        return unpacked_history(rows[0][0])
+        try:
+            return unpacked_history(rows[0][0])
+        except ValueError as error:
+            raise ValueError(f"{self.path} is damaged: {error}") from error
 
     def _query(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         with errors_explained(self.path, _WHAT):

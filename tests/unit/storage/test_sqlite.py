@@ -239,6 +239,46 @@ def test_a_database_of_another_kind_or_version_is_refused(path: Path, script: st
     assert os.listdir(path.parent) == ["a.db"]
 
 
+ENDLESS = "WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i AS text FROM c"
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (f"DROP TABLE note; CREATE VIEW note AS {ENDLESS}", "'note' is no table"),
+        ("DROP TABLE note; CREATE VIEW note AS SELECT * FROM note", "'note' is no table"),
+        ("DROP TABLE note", "no table 'note'"),
+        ("ALTER TABLE note RENAME COLUMN text TO other", "no column 'text'"),
+        (f"CREATE TRIGGER t AFTER INSERT ON note BEGIN {ENDLESS}; END", "a trigger, 't'"),
+        ("DROP TABLE note; CREATE VIRTUAL TABLE note USING fts5(text)", "'note' is no table"),
+    ],
+)
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_with_other_tables_or_with_code_is_refused(path: Path, script: str, says: str, create: bool) -> None:
+    write(path, "kept")
+    other(path, script)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=f"a diary .*damaged.*{says}"):
+        opened(path, create=create, read_only=not create)
+    assert path.read_bytes() == before
+
+
+def test_an_older_file_with_code_is_not_migrated(path: Path) -> None:
+    write(path, "kept")
+    other(path, f"DROP TABLE note; CREATE VIEW note AS {ENDLESS}")
+    before = path.read_bytes()
+    for read_only in (True, False):
+        with pytest.raises(ValueError, match="damaged"):
+            opened(path, version=3, migrations=MIGRATIONS, read_only=read_only)
+    assert path.read_bytes() == before
+
+
+def test_tables_of_somebody_else_beside_ours_do_no_harm(path: Path) -> None:
+    write(path, "kept")
+    other(path, "CREATE TABLE own (x); CREATE VIEW mine AS SELECT * FROM note; CREATE INDEX ours ON note (text)")
+    assert notes(path) == ["kept"]
+
+
 def test_a_damaged_file_is_refused(path: Path) -> None:
     write(path, *(f"{k:01000}" for k in range(50)))
     content = bytearray(path.read_bytes())

@@ -9,6 +9,7 @@ import math
 import sqlite3
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -27,7 +28,7 @@ from daedal.study.analysis import analyse
 from daedal.study.environment import environment
 from daedal.study.plan import Settled
 from daedal.study.progress import Order
-from daedal.study.run import COLUMNS, DONE, FAILED, KILLED, Run
+from daedal.study.run import COLUMNS, DONE, FAILED, KILLED, Run, unpacked_history
 from daedal.study.runner import run_study
 from daedal.study.spec import Cell, Study
 from daedal.study.status import study_status
@@ -557,10 +558,24 @@ def test_a_store_whose_tables_are_not_as_they_were_made_is_damaged(tmp_path: Pat
         store.record(cell(), 4, result)
         list(store.rows())
 
-    with Store(bad) as store, pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="damaged"), Store(bad) as store:
         use(store)
     with Store(good) as store:
         assert len(store) == 1
+
+
+@pytest.mark.parametrize("content", [0, b"", b"canary", zlib.compress(b"[]"), zlib.compress(b'{"best": 1}'), "{}"])
+def test_a_history_that_is_none_is_damaged(store: Store, result: Result, content: object) -> None:
+    store.record(cell(), 3, result)
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("UPDATE histories SET history = ?", (content,))
+    with pytest.raises(ValueError, match=r"damaged.* history"):
+        store.history(cell(), 3)
+
+
+def test_a_history_that_swells_is_refused() -> None:
+    with pytest.raises(ValueError, match="1,000 bytes"):
+        unpacked_history(zlib.compress(b"{" + b" " * 2000 + b"}"), largest=1000)
 
 
 def test_merging_a_store_with_rows_that_none_can_have(tmp_path: Path, result: Result) -> None:
