@@ -60,8 +60,8 @@ def maximize(
     Parameters
     ----------
     objective
-        A function of an array of 0/1 rows, shape (rows, n), that gives one number per row; a function of one row, with
-        vectorized=False; a problem; or the name of one ("hiff:n=64").
+        A function of an array of 0/1 rows, shape (rows, n), that gives one number per row (it may get a large batch in
+        parts); a function of one row, with vectorized=False; a problem; or the name of one ("hiff:n=64").
     n
         Number of variables, for a function.
     algorithm
@@ -115,6 +115,11 @@ def maximize(
     -------
     Result
         Also when the run is interrupted with Ctrl-C: the best so far.
+
+    Raises
+    ------
+    ObjectiveError
+        The objective failed, and `on_error` says to raise; its `best` is the best so far.
 
     Examples
     --------

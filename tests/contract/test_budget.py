@@ -199,5 +199,5 @@ def test_a_run_with_a_budget_goes_on_from_any_generation(algorithm: str, tmp_pat
     assert expected.cached > 0 or algorithm in REMEMBERING
     given = algorithm if algorithm in (OWN_ALGORITHM, OWN_MODEL) else None
     for generation in {0, 1, expected.generations - 1} & set(range(expected.generations)):
-        daedal.maximize(Called(), checkpoint=path, callback=at(generation), **how)
+        daedal.maximize(Called(), checkpoint=path, overwrite=True, callback=at(generation), **how)
         assert told(daedal.resume(path, Called(), algorithm=given)) == told(expected)

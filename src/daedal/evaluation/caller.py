@@ -68,6 +68,10 @@ class Caller:
     dtype: type[np.integer[Any]] = np.int64
     most_bytes: int = MOST_BYTES
 
+    def is_one_part(self, x: Bits) -> bool:
+        """Whether all rows go together, whatever numbers they become: a quick look, for small batches."""
+        return 8 * x.size <= self.most_bytes
+
     def parts(self, x: Bits) -> list[slice]:
         """Give which of the rows of x, shape (rows, n), go together: all, or as many as take no more than `most_bytes`.
 
@@ -83,11 +87,10 @@ class Caller:
         """Give the answers for the rows of x, shape (rows, n); a batch that fails is tried row by row."""
         if not self.vectorized:
             return self.one_by_one(x, first_failure_only=first_failure_only)
-        parts = self.parts(x)
-        if len(parts) == 1:
+        if self.is_one_part(x):
             return self._batch(x, first_failure_only)
         answers = Answers(np.full(len(x), np.nan))
-        for part in parts:
+        for part in self.parts(x):
             came = self._batch(x[part], first_failure_only)
             answers.values[part] = came.values
             answers.errors |= {part.start + index: error for index, error in came.errors.items()}

@@ -57,8 +57,10 @@ class Serial:
         """Evaluate rows; give which, and their answers, as they come."""
         if not self.caller.vectorized:
             return self._one_by_one(rows, first_failure_only)
-        parts, answers = self.caller.parts(rows), self.caller.answers
-        return ((part, answers(rows[part], first_failure_only=first_failure_only)) for part in parts)
+        if self.caller.is_one_part(rows):
+            return [(slice(0, len(rows)), self.caller.answers(rows, first_failure_only=first_failure_only))]
+        answers = self.caller.answers
+        return ((part, answers(rows[part], first_failure_only=first_failure_only)) for part in self.caller.parts(rows))
 
     def _one_by_one(self, rows: Bits, first_failure_only: bool) -> Iterator[tuple[Places, Answers]]:
         stop, ending = 0, None

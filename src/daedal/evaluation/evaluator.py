@@ -120,7 +120,8 @@ class Evaluator:
         `most` calls of the objective, at least one. Those of a fresh batch are evaluated even where they are known.
         """
         leftover = self._uncommitted()
-        self._known.begin(self.calls)
+        if self._known.shared is not None:
+            self._known.begin(self.calls)
         if fresh:
             lookup = Lookup.all_new(len(x))
         else:
