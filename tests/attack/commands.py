@@ -228,4 +228,4 @@ def not_json(text: str) -> list[str]:
     return [] if text.count("\n") == 1 else ["standard output has more than its one line of JSON"]
 
 
-PART = Part("commands", 5_000, 150, attempt, "command lines drawn from a grammar of every command and option")
+PART = Part("commands", 5_000, 100, attempt, "command lines drawn from a grammar of every command and option")

@@ -197,5 +197,5 @@ def by_words(case: Case, name: str, it: Path, data: bytes) -> list[str]:
 
 
 PART = Part(
-    "files", 20_000, 500, attempt, "checkpoints, stores, caches, NK files, studies, first rows: damaged and crafted"
+    "files", 20_000, 300, attempt, "checkpoints, stores, caches, NK files, studies, first rows: damaged and crafted"
 )

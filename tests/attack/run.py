@@ -130,8 +130,10 @@ def show(reports: Reports, facts: dict[str, Any], given: argparse.Namespace) -> 
     failures = [report | {"again": _again(report)} for report in reports if report["problems"]]
     bad = bool(failures or facts["files changed outside"] or facts["processes left"])
     if given.json:
-        tried = Counter(report["part"] for report in reports)
-        print(json.dumps({"tried": tried, "failures": failures, **facts}))
+        tried, seconds = Counter(report["part"] for report in reports), Counter[str]()
+        for report in reports:
+            seconds[report["part"]] += report["seconds"]
+        print(json.dumps({"tried": tried, "seconds": seconds, "failures": failures, **facts}))
         return int(bad)
     rows = [_row(name, reports) for name in given.only or PARTS]
     rows.append(("all", "", *(sum(int(row[at]) for row in rows) for at in (2, 3)), ""))

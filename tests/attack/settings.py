@@ -137,4 +137,4 @@ def by_words(case: Case) -> Tried:
     return Tried(shlex.join(["daedal", *(word[:200] for word in words)]), problems)
 
 
-PART = Part("settings", 2_000, 60, attempt, "hyperparameters, limits and first rows, from Python and --set")
+PART = Part("settings", 2_000, 50, attempt, "hyperparameters, limits and first rows, from Python and --set")

@@ -61,7 +61,10 @@ def work(connection: Connection) -> None:
         except Exception as error:  # noqa: BLE001  what was sent needs a file that is gone, say
             connection.send((Event.RAISED, describe_error(error)))
         else:
-            _answer(connection, function, payload)
+            try:
+                _answer(connection, function, payload)
+            except OSError:  # the connection itself: an objective has closed what is not its own
+                os._exit(1)  # without a word: nothing that would be closed now is open
 
 
 def _prepare_main(data: dict[str, Any]) -> None:

@@ -140,6 +140,18 @@ def test_whoever_dies_is_replaced(pool: ProcessPool) -> None:
     assert all(is_gone(pid) for pid in before)
 
 
+def close_everything(_: object) -> None:
+    os.closerange(3, 256)
+
+
+def test_whoever_closes_what_is_not_its_own_ends_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    with ProcessPool(1, close_everything) as pool:
+        pool.start("a", None)
+        (message,) = messages_of(pool, 1)
+    assert (message.ticket, message.event) == ("a", Event.DIED)
+    assert capfd.readouterr().err == ""
+
+
 def test_whoever_hangs_is_ended_and_nobody_else(pool: ProcessPool, tmp_path: Path) -> None:
     before = pids(pool)
     pid = hung(pool, "hangs", tmp_path / "pid")

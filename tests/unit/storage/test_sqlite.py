@@ -239,17 +239,17 @@ def test_a_database_of_another_kind_or_version_is_refused(path: Path, script: st
     assert os.listdir(path.parent) == ["a.db"]
 
 
-ENDLESS = "WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i AS text FROM c"
+ENDLESS_QUERY = "WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i AS text FROM c"
 
 
 @pytest.mark.parametrize(
     ("script", "says"),
     [
-        (f"DROP TABLE note; CREATE VIEW note AS {ENDLESS}", "'note' is no table"),
+        (f"DROP TABLE note; CREATE VIEW note AS {ENDLESS_QUERY}", "'note' is no table"),
         ("DROP TABLE note; CREATE VIEW note AS SELECT * FROM note", "'note' is no table"),
         ("DROP TABLE note", "no table 'note'"),
         ("ALTER TABLE note RENAME COLUMN text TO other", "no column 'text'"),
-        (f"CREATE TRIGGER t AFTER INSERT ON note BEGIN {ENDLESS}; END", "a trigger, 't'"),
+        (f"CREATE TRIGGER t AFTER INSERT ON note BEGIN {ENDLESS_QUERY}; END", "a trigger, 't'"),
         ("DROP TABLE note; CREATE VIRTUAL TABLE note USING fts5(text)", "'note' is no table"),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_file_with_other_tables_or_with_code_is_refused(path: Path, script: st
 
 def test_an_older_file_with_code_is_not_migrated(path: Path) -> None:
     write(path, "kept")
-    other(path, f"DROP TABLE note; CREATE VIEW note AS {ENDLESS}")
+    other(path, f"DROP TABLE note; CREATE VIEW note AS {ENDLESS_QUERY}")
     before = path.read_bytes()
     for read_only in (True, False):
         with pytest.raises(ValueError, match="damaged"):
