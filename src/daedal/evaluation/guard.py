@@ -6,25 +6,35 @@ import fcntl
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
 
-_SCRIPT = """\
+TOKEN = "DAEDAL_GUARD"
+"""The variable by which a process is known that was started a moment before its group could be told of."""
+
+_SCRIPT = f"""\
 trap '' INT TERM HUP
 groups=' '
 while read -r what group; do
     case $what in
         +) groups="$groups$group " ;;
-        -) groups="${groups%% $group *} ${groups#* $group }" ;;
+        -) groups="${{groups%% $group *}} ${{groups#* $group }}" ;;
+        .) exit ;;
     esac
 done
-set -- $groups
-[ $# = 0 ] && exit
-for group; do kill -s TERM -- "-$group"; done
-sleep 1
-for group; do kill -s KILL -- "-$group"; done
+for signal in TERM KILL; do
+    for group in $groups $(grep -ls "{TOKEN}=$0" /proc/[0-9]*/environ | tr -dc '0-9\\n'); do
+        kill -s $signal -- "-$group"
+    done
+    [ $signal = KILL ] || sleep 1
+done
 """
-"""Reads which groups to guard until nobody can write any more, because the process that did is gone."""
+"""Reads which groups to guard until told to leave, or nobody can write any more: the process that did is gone.
+
+A group can only be told of when it runs. One that is started in the very moment in which its owner is killed is found
+by its environment, where there is /proc.
+"""
 
 
 class Guard:
@@ -44,6 +54,7 @@ class Guard:
         self._groups: set[int] = set()
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe = -1
+        self._token = uuid.uuid4().hex
 
     def _forget_in_child(self) -> None:
         """In a forked process: what its parent has is not its own, and the parent's end must be seen."""
@@ -52,23 +63,21 @@ class Guard:
             self._process.returncode = 0  # not ours to wait for
         self._forget()
 
-    @contextmanager
-    def started(self) -> Iterator[Callable[[int], None]]:
-        """Be there before a group is started, and be told of it in the same moment: give what to call with it.
+    def start(self, start: Callable[[dict[str, str]], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+        """Start a process that leads a group, with the environment that it has to have.
 
-        From then on the group ends should this process end without a word.
+        The group ends should this process end without a word, be it before `start` has given it.
         """
         with self._lock:
             if self._process is None:
                 self._start()
             try:
-                yield self._add
+                process = start({**os.environ, TOKEN: self._token})
+                self._groups.add(process.pid)
+                self._tell(f"+ {process.pid}\n")
             finally:
                 self._leave_if_idle()
-
-    def _add(self, group: int) -> None:
-        self._groups.add(group)
-        self._tell(f"+ {group}\n")
+            return process
 
     def remove(self, group: int) -> None:
         """Do so no more: it has been ended."""
@@ -86,10 +95,13 @@ class Guard:
             os.write(self._pipe, line.encode())
         except BrokenPipeError:  # somebody has killed it
             self._leave()
-            self._start()
+            if self._groups:
+                self._start()
 
     def _leave_if_idle(self) -> None:
         if not self._groups and self._process is not None:
+            with suppress(BrokenPipeError):
+                os.write(self._pipe, b".\n")
             self._leave()
 
     def _leave(self) -> None:
@@ -104,9 +116,11 @@ class Guard:
 
     def _open(self) -> None:
         reader, writer = map(above_standard, os.pipe())
+        plain = {name: value for name, value in os.environ.items() if name != TOKEN}  # of a guard of this process
         try:
-            self._process = subprocess.Popen(
-                ["/bin/sh", "-c", _SCRIPT],
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", _SCRIPT, self._token],
+                env=plain,
                 stdin=reader,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -114,7 +128,7 @@ class Guard:
                 start_new_session=True,  # Ctrl-C, and whoever ends our group, are not for it
             )
             os.write(writer, "".join(f"+ {one}\n" for one in self._groups).encode())
-            self._pipe = writer
+            self._process, self._pipe = process, writer
         except BaseException:
             os.close(writer)
             raise

@@ -16,6 +16,7 @@ from daedal.evaluation.signals import interrupts_held
 from daedal.evaluation.worker_process import WorkerProcess, end_workers
 
 _KILLED_EARLY = 10  # workers that may be killed while they start, before it must have a reason
+_OWN_CALLS = 'a script that uses workers has to keep its own calls under `if __name__ == "__main__":`'
 
 
 class ProcessPool:
@@ -139,10 +140,7 @@ class ProcessPool:
         if not worker.ready and code < 0 and self._killed_early < _KILLED_EARLY:
             self._killed_early += 1  # from outside: another one will do
         elif not worker.ready:
-            raise ValueError(
-                f"a worker process could not start (exit code {code}); a script that uses workers has to keep its own "
-                'calls under `if __name__ == "__main__":`'
-            )
+            raise ValueError(f"a worker process could not start (exit code {code}); {_OWN_CALLS}")
         messages = [] if worker.ticket is None else [Message(worker.ticket, Event.DIED, code)]
         self._workers[self._workers.index(worker)] = self._replacement()
         return messages
@@ -150,7 +148,10 @@ class ProcessPool:
 
 def _main_module() -> dict[str, Any]:
     """Say what a new process makes the main module from; not where that came from standard input."""
-    data = spawn.get_preparation_data("worker")
+    try:
+        data = spawn.get_preparation_data("worker")
+    except RuntimeError:  # this is a worker, which loads the main module
+        raise RuntimeError(_OWN_CALLS) from None
     data["authkey"] = bytes(data["authkey"])  # which refuses to be sent as it is
     if not os.path.isfile(data.get("init_main_from_path", __file__)):
         del data["init_main_from_path"]

@@ -18,11 +18,18 @@ from daedal.evaluation.failures import describe_error
 from daedal.evaluation.pickling import unpack
 from daedal.evaluation.pool import Event
 
-COMMAND = (
-    "import sys; from multiprocessing.connection import Connection; connection = Connection({}); "
-    "sys.path = connection.recv(); from daedal.evaluation.worker import work; work(connection)"
-)
-"""What a new process runs, with the number of a descriptor; daedal is where its parent has found it."""
+COMMAND = """\
+import sys
+from multiprocessing.connection import Connection
+connection = Connection({})
+try:
+    sys.path = connection.recv()
+except (EOFError, OSError):
+    sys.exit()
+from daedal.evaluation.worker import work
+work(connection)
+"""
+"""What a new process runs, with the number of a descriptor; daedal is where its parent, if it still lives, found it."""
 
 
 def work(connection: Connection) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from multiprocessing import spawn
 from multiprocessing.connection import Connection
 from typing import Any
@@ -32,9 +33,7 @@ class WorkerProcess:
         self._lost = False  # its side of the connection is closed
         ours, theirs = (Connection(above_standard(one.detach())) for one in socket.socketpair())
         try:
-            with guard.started() as guarded:
-                self.process = _start(theirs.fileno())
-                guarded(self.process.pid)
+            self.process = guard.start(partial(_start, theirs.fileno()))
         except BaseException:
             ours.close()
             raise
@@ -102,7 +101,7 @@ def end_workers(workers: Sequence[WorkerProcess], grace: float, *, politely: boo
         worker.end()
 
 
-def _start(descriptor: int) -> subprocess.Popen[bytes]:
+def _start(descriptor: int, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     # What objectives print, in Python or C, is not for standard output; where standard error is closed, for nobody.
     shown = 2 if _is_open(2) else subprocess.DEVNULL
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
@@ -112,6 +111,7 @@ def _start(descriptor: int) -> subprocess.Popen[bytes]:
         stdout=shown,
         stderr=shown,
         pass_fds=[descriptor],
+        env=environment,
         start_new_session=True,
     )
 

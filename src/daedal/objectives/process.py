@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 from contextlib import suppress
+from functools import partial
 from typing import IO
 
 from daedal.evaluation.caller import ObjectiveError
@@ -29,9 +30,7 @@ class RunningProgram:
         self.killed = False
         self.stderr_end = bytearray()
         with interrupts_held():
-            with guard.started() as guarded:
-                self.process = _start(command)
-                guarded(self.process.pid)
+            self.process = guard.start(partial(_start, command))
             _live.add(self)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -127,7 +126,7 @@ def arguments(command: str) -> list[str]:
     return arguments
 
 
-def _start(command: str) -> subprocess.Popen[bytes]:
+def _start(command: str, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             arguments(command),
@@ -135,6 +134,7 @@ def _start(command: str) -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=environment,
             start_new_session=True,
         )
     except OSError as error:

@@ -44,20 +44,16 @@ def start() -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
         process.communicate()
 
 
-def add(guard: Guard, group: int) -> None:
-    with guard.started() as guarded:
-        guarded(group)
-
-
 def guards(mark: str) -> list[int]:
     return [int(line.partition(":")[0]) for line in marked(mark) if "read -r what group" in line]
 
 
 def test_it_is_there_as_long_as_there_is_something_to_guard(mark: str, start: Callable[[], subprocess.Popen]) -> None:
-    guard, groups = Guard(), [start().pid, start().pid]
+    guard, processes = Guard(), [start(), start()]
+    groups = [process.pid for process in processes]
     for _ in range(2):
-        for group in groups:
-            add(guard, group)
+        for process in processes:
+            guard.start(lambda _, process=process: process)  # type: ignore[misc]
             wait_until(lambda: len(guards(mark)) == 1)
         for group in groups:
             wait_until(lambda: len(guards(mark)) == 1)
@@ -68,22 +64,25 @@ def test_it_is_there_as_long_as_there_is_something_to_guard(mark: str, start: Ca
 
 
 def test_where_nothing_could_be_started_it_leaves(mark: str) -> None:
-    guard = Guard()
-    with pytest.raises(ZeroDivisionError), guard.started():  # noqa: PT012
-        wait_until(lambda: guards(mark))  # before the group is there, so that no moment lies between
+    def fail(_: object) -> subprocess.Popen[bytes]:
+        wait_until(lambda: guards(mark))  # before the group is there
         raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        Guard().start(fail)
     assert guards(mark) == []
 
 
 def test_another_one_takes_its_place(mark: str, start: Callable[[], subprocess.Popen]) -> None:
-    guard, groups = Guard(), [start().pid, start().pid]
-    add(guard, groups[0])
+    guard, first, second = Guard(), start(), start()
+    guard.start(lambda _: first)
+    wait_until(lambda: guards(mark))
     os.kill(guards(mark)[0], signal.SIGKILL)
     wait_until(lambda: not guards(mark))
-    add(guard, groups[1])
+    guard.start(lambda _: second)
     wait_until(lambda: len(guards(mark)) == 1)
-    for group in groups:
-        guard.remove(group)
+    for process in (first, second):
+        guard.remove(process.pid)
 
 
 OWNER = """
@@ -92,10 +91,9 @@ from daedal.evaluation.guard import Guard
 
 guard, groups = Guard(), []
 for _ in range(3):
-    process = subprocess.Popen({stubborn!r}, stdout=subprocess.PIPE, start_new_session=True)
+    how = dict(stdout=subprocess.PIPE, start_new_session=True)
+    process = guard.start(lambda _: subprocess.Popen({stubborn!r}, **how))
     process.stdout.readline()
-    with guard.started() as guarded:
-        guarded(process.pid)
     groups.append(process.pid)
 guard.remove(groups[1])
 if os.fork() == 0:  # it lives on, and has a copy of all that its parent had open
@@ -125,3 +123,23 @@ def test_what_is_guarded_ends_with_its_owner_and_nothing_else(closed: tuple[int,
     assert not has_ended(groups[1])
     for left in (groups[1], owner.pid):
         os.killpg(left, signal.SIGKILL)
+
+
+SUDDEN = """
+import os, signal, subprocess
+from daedal.evaluation.guard import Guard
+
+def start(environment):
+    process = subprocess.Popen({stubborn!r}, env=environment, stdout=subprocess.PIPE, start_new_session=True)
+    process.stdout.readline()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Guard().start(start)
+"""
+
+
+@pytest.mark.parametrize("command", [STUBBORN, ["sh", "-c", 'setsid "$@" & wait', "sh", *STUBBORN]])
+def test_no_moment_lies_between_a_start_and_its_guard(command: list[str]) -> None:
+    """Nothing is left, though nobody knew the group when its owner was killed, nor one that came of it."""
+    done = subprocess.run([sys.executable, "-c", SUDDEN.format(stubborn=command)], check=False)
+    assert done.returncode == -signal.SIGKILL

@@ -429,6 +429,66 @@ def test_workers_start_where_standard_descriptors_are_closed(closed: tuple[int, 
         assert told.read() == b"0"
 
 
+# Where the main module is no file, or the process may have no children
+
+SCRIPT = """
+import sys
+from daedal.evaluation.process_pool import ProcessPool
+
+def double(value):
+    return 2 * value
+
+def ask():
+    with ProcessPool(1, double) as pool:
+        pool.start(1, 21)
+        while not (messages := pool.wait()):
+            pass
+        print(messages[0].value, flush=True)
+
+if __name__ == "__main__":
+    import multiprocessing
+    if sys.argv[1] == "daemon":
+        daemon = multiprocessing.get_context(sys.argv[2]).Process(target=ask, daemon=True)
+        daemon.start()
+        daemon.join()
+    else:
+        ask()
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-", "here"),
+        ("-c", SCRIPT, "here"),
+        ("script.py", "here"),
+        ("-", "daemon", "fork"),
+        ("script.py", "daemon", "spawn"),
+    ],
+    ids=lambda words: " ".join(word for word in words if word is not SCRIPT),
+)
+def test_a_script_may_come_from_anywhere_and_a_daemon_may_have_workers(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, *words],
+        input=SCRIPT if words[0] == "-" else "",
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
+
+
+def test_a_script_that_keeps_nothing_for_itself_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.replace('if __name__ == "__main__":', "if True:"))
+    done = subprocess.run([sys.executable, script, "here"], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert 'if __name__ == "__main__":' in done.stderr.splitlines()[-1]
+
+
 # A spare one
 
 
