@@ -90,7 +90,7 @@ def outside(given: argparse.Namespace) -> int:
     sandbox.warm_up()
     mark, isolates = uuid.uuid4().hex, sandbox.can_isolate()
     root = Path(tempfile.mkdtemp(prefix="daedal-attack-"))
-    around = sandbox.Outside(root)
+    around = sandbox.Outside(root, isolates=isolates)
     command = [sys.executable, __file__, *sys.argv[1:], "--inside", str(root)]
     own = {MARK: mark} | ({"DAEDAL_ATTACK_ISOLATED": "1"} if isolates else {})
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

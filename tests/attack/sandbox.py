@@ -118,21 +118,21 @@ def environment(root: Path) -> dict[str, str]:
 class Outside:
     """What is in the repository, the home folder and the folder of temporary files, listed before and after."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, isolates: bool) -> None:
         self.root = root
+        everywhere = ((REPOSITORY, 99), (Path.home(), _DEPTH), (Path(tempfile.gettempdir()), 1))
+        # All of it is read-only in a namespace: what changes in a home or in /tmp meanwhile is somebody else's doing.
+        self.folders = everywhere[:1] if isolates else everywhere
         self.before = self._listed()
 
     def changes(self) -> list[str]:
-        """Give what has changed since; in a read-only namespace, changes elsewhere in /tmp are somebody else's."""
+        """Give what has changed since."""
         after = self._listed()
-        names = {name for name in self.before.keys() | after.keys() if self.before.get(name) != after.get(name)}
-        if can_isolate():
-            names = {name for name in names if not name.startswith(tempfile.gettempdir() + os.sep)}
-        return sorted(names)
+        return sorted(name for name in self.before.keys() | after.keys() if self.before.get(name) != after.get(name))
 
     def _listed(self) -> dict[str, tuple[int, ...]]:
         found: dict[str, tuple[int, ...]] = {}
-        for folder, depth in ((REPOSITORY, 99), (Path.home(), _DEPTH), (Path(tempfile.gettempdir()), 1)):
+        for folder, depth in self.folders:
             for entry in _walk(folder, depth, self.root):
                 about = entry.stat(follow_symlinks=False)
                 found[entry.path] = (about.st_mode, about.st_ino, about.st_size, about.st_mtime_ns)

@@ -19,6 +19,10 @@ Words: TypeAlias = NDArray[np.uint64]
 _WORD = 64  # bits
 _LEAST_SLOTS = 16
 _ITEM = 8  # bytes of a word, a value, a slot
+_MOST_BYTES = 256 * 2**20
+"""What is remembered: at n = 100 the last 2.8 million rows at least, twice as many at most. A search that remembers its
+rows itself needs as much again, and a run of ten million evaluations is to take less than a gigabyte."""
+
 _DTYPES: dict[str, type[np.generic]] = {"n": np.int64}
 _DTYPES |= {"young_keys": np.uint64, "young_values": np.float64, "old_keys": np.uint64, "old_values": np.float64}
 
@@ -89,10 +93,12 @@ class _RowTable:
         slots = self.slots.size
         while (capacity := self._capacity(slots)) < min(rows, self.most):
             slots *= 2
-        keys, values = np.empty((capacity, self.keys.shape[1]), dtype=np.uint64), np.empty(capacity)
+        self.slots = np.zeros(0, dtype=np.uint64)  # one array after the other: no two tables are held at a time
+        keys = np.empty((capacity, self.keys.shape[1]), dtype=np.uint64)
         keys[: self.count] = self.keys[: self.count]
+        self.keys, values = keys, np.empty(capacity)
         values[: self.count] = self.values[: self.count]
-        self.keys, self.values, self.slots = keys, values, np.zeros(slots, dtype=np.uint64)
+        self.values, self.slots = values, np.zeros(slots, dtype=np.uint64)
         kernels.rowtable.rebuild(self.slots, self.keys, self.count)
 
     def fill(self, keys: Words, values: Fitness) -> None:
@@ -114,7 +120,7 @@ class MemoryCache:
     known depends on the calls alone.
     """
 
-    def __init__(self, n: int, *, max_bytes: int = 512 * 2**20) -> None:
+    def __init__(self, n: int, *, max_bytes: int = _MOST_BYTES) -> None:
         if n < 1:
             raise ValueError(f"expected rows of at least one bit, got n={n}")
         self.n = n
@@ -173,7 +179,7 @@ class MemoryCache:
         }
 
     @classmethod
-    def from_state(cls, n: int, state: Mapping[str, NDArray[Any]], *, max_bytes: int = 512 * 2**20) -> MemoryCache:
+    def from_state(cls, n: int, state: Mapping[str, NDArray[Any]], *, max_bytes: int = _MOST_BYTES) -> MemoryCache:
         """Make the cache that gave this state; with the same max_bytes, it also drops the same rows later."""
         made = cls(n, max_bytes=max_bytes)
         _check_state(n, state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,16 +107,17 @@ class RowMemory:
         return place
 
     def reserve(self, rows: int) -> None:
-        """Make room for so many new rows."""
+        """Make room for so many new rows: one array after the other, so that no two tables are held at a time."""
         need, count = self.count + rows, self.count
         if need <= len(self.table.values):
             return
-        table = _table(words_of(self.n), max(need, 2 * len(self.table.values)), beside=len(self.table.values))
-        for new, old in zip(table[1:4], self.table[1:4], strict=True):
-            new[:count] = old[:count]
-        table.counts[:] = self.table.counts
-        kernels.rowtable.rebuild(table.slots, table.keys, count)
-        self.table = table
+        slots = _slots(max(need, len(self.table.values) + 1))
+        _check_fits(words_of(self.n), slots, copied=count)
+        self.table = self.table._replace(slots=np.zeros(0, np.uint64))  # made anew below
+        for name in ("keys", "values", "parents"):
+            self.table = self.table._replace(**{name: _longer(getattr(self.table, name), _capacity(slots), count)})
+        self.table = self.table._replace(slots=np.zeros(slots, np.uint64))
+        kernels.rowtable.rebuild(self.table.slots, self.table.keys, count)
 
     def state(self) -> State:
         """Give all rows and values."""
@@ -146,18 +148,38 @@ class RowMemory:
             raise StateError("expected each row once in the memory of an optimizer, got some more than once")
 
 
-def _table(words: int, capacity: int, *, beside: int = 0) -> kernels.jobs.Memory:
-    """Make one, beside the one that it takes the place of; where memory does not suffice for both, that is said."""
-    slots = 1 << (3 * capacity // 2).bit_length()  # at most two thirds are taken
+def _slots(rows: int) -> int:
+    """Give a power of two, of which so many rows take at most two thirds."""
+    return 1 << (3 * rows // 2).bit_length()
+
+
+def _capacity(slots: int) -> int:
+    return 2 * slots // 3
+
+
+def _check_fits(words: int, slots: int, *, copied: int = 0) -> None:
+    """Refuse a table that memory does not hold, beside the rows that are copied to it."""
     check_fits(
-        8 * ((capacity + beside) * (words + 2) + 2 * slots),
-        f"remembering {capacity:,} rows of about {64 * words:,} bits",
+        8 * (_capacity(slots) * (words + 2) + slots + copied * words),
+        f"remembering {_capacity(slots):,} rows of about {64 * words:,} bits",
         advice="give fewer max_evaluations, or take the algorithm umda, which remembers a population",
     )
+
+
+def _table(words: int, rows: int) -> kernels.jobs.Memory:
+    slots = _slots(rows)
+    _check_fits(words, slots)
     return kernels.jobs.Memory(
         slots=np.zeros(slots, np.uint64),
-        keys=np.empty((capacity, words), np.uint64),
-        values=np.empty(capacity),
-        parents=np.full(capacity, -1),
+        keys=np.empty((_capacity(slots), words), np.uint64),
+        values=np.empty(_capacity(slots)),
+        parents=np.empty(_capacity(slots), np.int64),
         counts=np.zeros(2, np.int64),
     )
+
+
+def _longer(array: NDArray[Any], capacity: int, count: int) -> NDArray[Any]:
+    """Give an array of more rows that begins like another one; memory is taken only where something is written."""
+    longer = np.empty((capacity, *array.shape[1:]), array.dtype)
+    longer[:count] = array[:count]
+    return longer
