@@ -9,4 +9,12 @@ __all__ += ["__version__"]
 
 
 def __getattr__(name: str) -> object:
-    return import_module("importlib.metadata").version("daedal") if name == "__version__" else _load(name)
+    return _version() if name == "__version__" else _load(name)
+
+
+def _version() -> str:
+    metadata = import_module("importlib.metadata")
+    try:
+        return str(metadata.version("daedal"))
+    except metadata.PackageNotFoundError:  # it is run from its sources, or somebody has emptied the path
+        return "unknown"

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import warnings
+from contextlib import suppress
 
 from daedal.cli.children import children_ended, kill_children
 from daedal.evaluation.signals import ended_properly
@@ -96,5 +97,6 @@ def _complain(error: Exception) -> int:
         message = f"{place}: {describe_error(error)}"
     else:
         raise error
-    print(f"error: {printable(message)}", file=sys.stderr)
+    with suppress(OSError, ValueError):  # whoever should read it may be gone, or its disk full
+        print(f"error: {printable(message)}", file=sys.stderr, flush=True)
     return BAD_INPUT

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_END = b"\0"  # no signal has this number
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)  # Ctrl-C reaches the whole group
 
 
@@ -31,13 +32,14 @@ def children_ended() -> Iterator[None]:
         yield
     finally:
         signal.set_wakeup_fd(before)
-        os.close(writer)
+        os.write(writer, _END)  # to close it would not do: what an objective has forked may hold it, too
         thread.join()
+        os.close(writer)
         os.close(reader)
 
 
 def _watch(reader: int, handled: list[signal.Signals]) -> None:
-    while numbers := os.read(reader, 100):
+    while _END not in (numbers := os.read(reader, 100)):
         if any(number in numbers for number in handled):
             kill_children()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import math
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from rich.console import Console
 
@@ -35,7 +37,7 @@ def stdout_kept() -> Iterator[None]:
     kept = os.dup(1)
     os.dup2(2, 1)
     try:
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(_Stdout()):
             yield
     finally:
         _flush_all()
@@ -43,9 +45,29 @@ def stdout_kept() -> Iterator[None]:
         os.close(kept)
 
 
+class _Stdout(io.TextIOBase):
+    """What objectives have for standard output: it goes to standard error, and to close it closes nothing."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+    def fileno(self) -> int:
+        return sys.stderr.fileno()
+
+    def close(self) -> None:
+        pass
+
+    @property
+    def buffer(self) -> BinaryIO:
+        return sys.stderr.buffer
+
+
 def _flush_all() -> None:
     for stream in (sys.stdout, sys.__stdout__):
-        if stream is not None:
+        if stream is not None and not stream.closed:
             stream.flush()
     ctypes.CDLL(None).fflush(None)
 

@@ -147,7 +147,9 @@ class Caller:
             returned = self.objective(given)
         except ObjectiveError:
             raise
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit, what asyncio cancels with, a user's own: all of them are failures
             hint = (
                 f"; it is called with an array of 0/1 rows, here of shape {x.shape} (for a function of one row, say "
                 "vectorized=False, or --by-row)"

@@ -7,6 +7,8 @@ import re
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """What a terminal obeys or reorders by, what ends a line, and lone surrogates, which no encoding has."""
 
+_LONGEST = 1000  # characters of what an exception says: some say all that they know
+
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -50,6 +52,8 @@ def describe_error(error: BaseException) -> str:
         text = printable(str(error))
     except Exception:  # noqa: BLE001  a user's class may do anything
         return kind
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}..."
     return f"{kind}: {text}" if text else kind
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -289,3 +290,23 @@ def test_in_parts_the_same_rows_fail_for_the_same_reasons(most: int, first_failu
     assert parts.errors == whole.errors
     assert set(parts.causes) == set(whole.causes)
     assert np.array_equal(parts.values, whole.values, equal_nan=True)
+
+
+class Base(BaseException):
+    """What no `except Exception` catches."""
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), asyncio.CancelledError(), Base()], ids=repr)
+def test_whatever_an_objective_raises_is_a_failure(error: BaseException) -> None:
+    def raising(x: Any) -> Any:
+        raise error
+
+    answers = Caller(raising).answers(np.zeros((3, 2), np.uint8))
+    assert len(answers.errors) == 3
+    assert type(error).__name__ in answers.errors[0]
+    with pytest.raises(KeyboardInterrupt):
+        Caller(pressed).answers(np.zeros((3, 2), np.uint8))
+
+
+def pressed(x: Any) -> Any:
+    raise KeyboardInterrupt

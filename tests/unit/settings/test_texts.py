@@ -57,3 +57,7 @@ class Speechless(Exception):  # noqa: N818  it has no better name
 )
 def test_an_exception_is_told_whatever_it_says(error: Exception, told: str) -> None:
     assert describe_error(error) == told
+
+
+def test_what_an_exception_says_is_not_a_book() -> None:
+    assert len(describe_error(ValueError("word " * 10**6))) < 1100
