@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 
-from daedal.cli.children import children_ended
+from daedal.cli.children import children_ended, kill_children
 from daedal.evaluation.signals import ended_properly
 from daedal.settings.texts import describe_error, printable
 
@@ -30,7 +30,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that a terminal cannot show is no reason to end
     warnings.formatwarning = _warning
-    with ended_properly() as came, children_ended():
+    with ended_properly(kill_children) as came, children_ended():
         code = _run(came)
     sys.exit(128 + came[0] if came and code == INTERRUPTED else code)
 

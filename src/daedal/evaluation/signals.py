@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -91,8 +91,11 @@ class EndRequest(KeyboardInterrupt):
 
 
 @contextmanager
-def ended_properly() -> Iterator[list[int]]:
-    """Let a request to end, or a terminal that goes away, end things as Ctrl-C does; give the signals that came."""
+def ended_properly(before: Callable[[], object] = lambda: None) -> Iterator[list[int]]:
+    """Let a request to end, or a terminal that goes away, end things as Ctrl-C does; give the signals that came.
+
+    What is to be done before is done in the handler.
+    """
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield came
@@ -100,6 +103,7 @@ def ended_properly() -> Iterator[list[int]]:
 
     def leave(number: int, _: object) -> None:
         came.append(number)
+        before()
         raise EndRequest(signal_name(number))
 
     ours = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores

@@ -140,6 +140,6 @@ Guard().start(start)
 
 @pytest.mark.parametrize("command", [STUBBORN, ["sh", "-c", 'setsid "$@" & wait', "sh", *STUBBORN]])
 def test_no_moment_lies_between_a_start_and_its_guard(command: list[str]) -> None:
-    """Nothing is left, though nobody knew the group when its owner was killed, nor one that came of it."""
+    """Nothing is left after the test, though nobody knew the group when its owner was killed, nor another one in it."""
     done = subprocess.run([sys.executable, "-c", SUDDEN.format(stubborn=command)], check=False)
     assert done.returncode == -signal.SIGKILL
