@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)  # Ctrl-C reaches the whole group
+_THE_END = b"\0"  # no signal has this number
 
 
 @contextmanager
@@ -31,13 +32,16 @@ def children_ended() -> Iterator[None]:
         yield
     finally:
         signal.set_wakeup_fd(before)
-        os.close(writer)
+        os.write(writer, _THE_END)  # not by closing it: a fork of the objective's may hold it, too
         thread.join()
+        os.close(writer)
         os.close(reader)
 
 
 def _watch(reader: int, handled: list[signal.Signals]) -> None:
-    while numbers := os.read(reader, 100):
+    numbers = b""
+    while _THE_END not in numbers:
+        numbers = os.read(reader, 100)
         if any(number in numbers for number in handled):
             kill_children()
 

@@ -8,8 +8,9 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
+from typing import TextIO
 
 from rich.console import Console
 
@@ -35,12 +36,20 @@ def stdout_kept() -> Iterator[None]:
     kept = os.dup(1)
     os.dup2(2, 1)
     try:
-        with redirect_stdout(sys.stderr):
+        with _standard_error() as stream, redirect_stdout(stream):
             yield
     finally:
         _flush_all()
         os.dup2(kept, 1)
         os.close(kept)
+
+
+def _standard_error() -> AbstractContextManager[TextIO | None]:
+    """Give a stream of its own, line by line, to standard error: an objective may well close what it prints to."""
+    ours = sys.__stderr__
+    if ours is None or sys.stderr is not ours:
+        return nullcontext(sys.stderr)  # somebody has put another one in its place
+    return open(2, "w", buffering=1, encoding=ours.encoding, errors="backslashreplace", closefd=False)
 
 
 def _flush_all() -> None:
