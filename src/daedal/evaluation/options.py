@@ -75,7 +75,7 @@ class EvaluationOptions:
         if odd:
             raise StateError(f"expected only {', '.join(_KEPT)} as options of evaluations, got {odd[0]!r}")
         return cls(
-            workers=state.whole("workers"),
+            workers=min(state.whole("workers"), MOST_WORKERS),
             on_error=state.text("on_error"),
             timeout=state.number("timeout") if state.given("timeout") else None,
             deduplicate=state.truth("deduplicate"),
