@@ -57,6 +57,8 @@ def attempt(case: Case) -> Tried:
     kind = case.rng.choice(list(COMMANDS))
     room = case.rng.randrange(LIMITS[kind])
     small_disk = sandbox.has_devices() and (kind in ("export", "table") or case.rng.random() < 0.6)
+    if not small_disk:
+        room = max(room, 1_500)  # what a command says goes to a file here, too
     disk = case.folder / "disk"
     disk.mkdir()
     runs.furnish(case.folder)

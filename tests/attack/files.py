@@ -189,7 +189,7 @@ def by_words(case: Case, name: str, it: Path, data: bytes) -> list[str]:
     before = zoo.listed(case.folder)
     ended = launch(command_line(case.rng.choice(COMMANDS[name])), case.folder, memory=3 * 2**30).wait(LONGEST)
     problems = ["takes longer than any file of this size may"] if ended.long else ended.complaints()
-    if ended.code == 2:
+    if ended.code == 2 and name != "cache.db":  # to which rows are added until a damaged page turns up
         after = zoo.listed(case.folder)
         changed = [one for one in before | after if before.get(one) != after.get(one) and not one.endswith(".lock")]
         problems += [f"refused it, but changed {one}" for one in changed]

@@ -64,6 +64,47 @@ def test_what_an_objective_writes_past_python_is_not_among_the_json_either(cli: 
             assert f"hello from {who}" in done.stderr
 
 
+def test_objectives_that_misbehave_in_this_very_process(cli: Cli, tmp_path: Path) -> None:
+    """They close what they print to, forget where packages are, leave forks that hold everything, end like no error."""
+    (tmp_path / "odd.py").write_text(ODD)
+    how = ("--n", 6, "-a", "umda", "--popsize", 6, "--max-evaluations", 12, "--seed", 1, "--json")
+    for name in ("closes", "forgets"):
+        read_report(cli("solve", f"{tmp_path / 'odd.py'}:{name}", *how))
+    done = cli("solve", f"{tmp_path / 'odd.py'}:ends", *how)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("error: ")
+    assert "GeneratorExit" in done.stderr
+    assert "Traceback" not in done.stderr
+    command = [sys.executable, "-m", "daedal", "solve", f"{tmp_path / 'odd.py'}:forks", *map(str, how)]
+    try:  # no pipes, because those who are left hold them open
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=90)
+    finally:
+        for place in tmp_path.glob("pid-*"):
+            os.kill(int(place.name.removeprefix("pid-")), signal.SIGKILL)
+
+
+ODD = """
+import os, pathlib, sys, time
+
+def closes(x):
+    sys.stdout.close()
+    return x.sum(axis=1)
+
+def forgets(x):
+    sys.path.clear()
+    return x.sum(axis=1)
+
+def forks(x):
+    if os.fork() == 0:
+        (pathlib.Path(__file__).parent / f"pid-{os.getpid()}").touch()
+        time.sleep(1000)
+    return x.sum(axis=1)
+
+def ends(x):
+    raise GeneratorExit
+"""
+
+
 @pytest.mark.parametrize("closed", [(1,), (0, 1, 2)], ids=str)
 def test_closed_descriptors_are_no_error(closed: tuple[int, ...], cli: Cli, mine: Path) -> None:
     how = ("--n", 8, "-a", "umda", "--popsize", 20, "--max-generations", 1, "--workers", 2)

@@ -46,7 +46,7 @@ def _run(came: list[int]) -> int:
         return INTERRUPTED
     except SystemExit as ended:
         code = ended.code
-    except Exception as error:  # noqa: BLE001  what is not the user's doing is raised again
+    except BaseException as error:  # noqa: BLE001  what is not the user's doing is raised again
         if came and isinstance(error, OSError) and error.errno == errno.EIO:  # the terminal is gone, and nobody reads
             for descriptor in (1, 2):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
@@ -78,14 +78,14 @@ def _has_folder() -> bool:
     return True
 
 
-def _place_in_file(error: Exception) -> str | None:
+def _place_in_file(error: BaseException) -> str | None:
     """Say where in a user's file an exception comes from, if it does."""
     from daedal.settings.plugins import place_in_file  # here, because help has no use for it
 
     return place_in_file(error)
 
 
-def _complain(error: Exception) -> int:
+def _complain(error: BaseException) -> int:
     """Write what is wrong in one line, if it is the user's doing; anything else is a defect and shows itself."""
     if hasattr(error, "format_message"):  # of the command line itself: an unknown option, not a number, ...
         message = f"{error.format_message()} (daedal --help shows what there is)"

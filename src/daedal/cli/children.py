@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_END = b"\0"  # no signal has this number
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)  # Ctrl-C reaches the whole group
+_THE_END = b"\0"  # no signal has this number
 
 
 @contextmanager
@@ -32,14 +32,16 @@ def children_ended() -> Iterator[None]:
         yield
     finally:
         signal.set_wakeup_fd(before)
-        os.write(writer, _END)  # to close it would not do: what an objective has forked may hold it, too
+        os.write(writer, _THE_END)  # not by closing it: a fork of the objective's may hold it, too
         thread.join()
         os.close(writer)
         os.close(reader)
 
 
 def _watch(reader: int, handled: list[signal.Signals]) -> None:
-    while _END not in (numbers := os.read(reader, 100)):
+    numbers = b""
+    while _THE_END not in numbers:
+        numbers = os.read(reader, 100)
         if any(number in numbers for number in handled):
             kill_children()
 

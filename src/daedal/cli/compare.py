@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-import daedal
+from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.compare_budgets import Place, report_budgets
 from daedal.cli.options import settings_of
@@ -204,7 +204,7 @@ def _report(problem: str, done: dict[str, list[Result]]) -> dict[str, object]:
             }
             for name, results in done.items()
         ],
-        "version": daedal.__version__,
+        "version": __version__,
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-import daedal
+from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli.output import finite
 from daedal.cli.study_tables import budget_table
 from daedal.optimizers.configuration import Algorithm
@@ -114,7 +114,7 @@ def _report(
             for budget, of_budget in mean_ranks(rows).items()
             for name, rank in of_budget.items()
         ],
-        "version": daedal.__version__,
+        "version": __version__,
     }
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import io
 import math
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import TextIO
 
 from rich.console import Console
 
@@ -37,7 +36,7 @@ def stdout_kept() -> Iterator[None]:
     kept = os.dup(1)
     os.dup2(2, 1)
     try:
-        with redirect_stdout(_Stdout()):
+        with _standard_error() as stream, redirect_stdout(stream):
             yield
     finally:
         _flush_all()
@@ -45,29 +44,17 @@ def stdout_kept() -> Iterator[None]:
         os.close(kept)
 
 
-class _Stdout(io.TextIOBase):
-    """What objectives have for standard output: it goes to standard error, and to close it closes nothing."""
-
-    def write(self, text: str) -> int:
-        return sys.stderr.write(text)
-
-    def flush(self) -> None:
-        sys.stderr.flush()
-
-    def fileno(self) -> int:
-        return sys.stderr.fileno()
-
-    def close(self) -> None:
-        pass
-
-    @property
-    def buffer(self) -> BinaryIO:
-        return sys.stderr.buffer
+def _standard_error() -> AbstractContextManager[TextIO | None]:
+    """Give a stream of its own, line by line, to standard error: an objective may well close what it prints to."""
+    ours = sys.__stderr__
+    if ours is None or sys.stderr is not ours:
+        return nullcontext(sys.stderr)  # somebody has put another one in its place
+    return open(2, "w", buffering=1, encoding=ours.encoding, errors="backslashreplace", closefd=False)
 
 
 def _flush_all() -> None:
     for stream in (sys.stdout, sys.__stdout__):
-        if stream is not None and not stream.closed:
+        if stream is not None:
             stream.flush()
     ctypes.CDLL(None).fflush(None)
 

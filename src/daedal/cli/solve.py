@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-import daedal
+from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.live_table import LiveTable
 from daedal.cli.options import read_rows, settings_of
@@ -184,7 +184,7 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "generations": result.generations,
         "seconds": result.seconds,
         "cpu_seconds": result.cpu_seconds,
-        "version": daedal.__version__,
+        "version": __version__,
     }
 
 

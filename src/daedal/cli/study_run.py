@@ -13,7 +13,7 @@ from daedal.cli.output import say, shown, stdout_kept
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, show_budgets, show_rows
 from daedal.evaluation.dask import dask_executor
-from daedal.evaluation.options import EXECUTOR_TIMEOUT, check_executor_timeout
+from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, check_executor_timeout
 from daedal.study.analysis import analyse
 from daedal.study.budgets import analyse_budgets
 from daedal.study.progress import MOST_CONFIRMED, Order, Progress
@@ -26,8 +26,8 @@ from daedal.study.wording import counted
 
 def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int | None, retry_failed: bool) -> Order:
     """Check what was asked for on the command line."""
-    if workers is not None and workers < 1:
-        raise ValueError(f"expected --workers of at least 1, got --workers {workers}")
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise ValueError(f"expected --workers of at least 1, and at most {MOST_WORKERS:,}, got --workers {workers}")
     if confirm is not None and not 0 <= confirm <= MOST_CONFIRMED:
         raise ValueError(f"expected --confirm of 0 to {MOST_CONFIRMED:,}, got --confirm {confirm}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

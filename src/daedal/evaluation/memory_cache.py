@@ -112,7 +112,7 @@ class _RowTable:
 
 
 class MemoryCache:
-    """The values of rows evaluated so far, in at most max_bytes of memory; half as much again while a table grows.
+    """The values of rows evaluated so far, in at most max_bytes of memory, also while a table grows.
 
     There are two tables, a young and an old one, each of half the memory at most. When the young one is full it
     becomes the old one, what was the old one is dropped, and a new one begins. A row of the old one that is looked for

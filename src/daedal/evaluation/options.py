@@ -29,6 +29,10 @@ def check_executor_timeout(seconds: float) -> float:
     return float(seconds)
 
 
+MOST_WORKERS = 10_000
+"""Processes: more than any machine here holds, so that a slip of the pen does not bring it down."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
     """How evaluations are made: see `maximize`."""
@@ -45,8 +49,9 @@ class EvaluationOptions:
 
     def __post_init__(self) -> None:
         whole = isinstance(self.workers, Integral) and not isinstance(self.workers, bool)
-        if not whole or self.workers < 1:
-            raise ValueError(f"expected workers to be a whole number of at least 1, got workers={self.workers!r}")
+        if not whole or not 1 <= self.workers <= MOST_WORKERS:
+            expected = f"a whole number of at least 1, and at most {MOST_WORKERS:,}"
+            raise ValueError(f"expected workers to be {expected}, got workers={self.workers!r}")
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
             raise TypeError(f"expected an executor with a submit method, got executor={self.executor!r}")
         if self.executor is not None and self.workers != 1:
@@ -70,7 +75,7 @@ class EvaluationOptions:
         if odd:
             raise StateError(f"expected only {', '.join(_KEPT)} as options of evaluations, got {odd[0]!r}")
         return cls(
-            workers=state.whole("workers"),
+            workers=min(state.whole("workers"), MOST_WORKERS),
             on_error=state.text("on_error"),
             timeout=state.number("timeout") if state.given("timeout") else None,
             deduplicate=state.truth("deduplicate"),

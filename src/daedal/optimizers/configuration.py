@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from daedal.limits import Limits
 from daedal.optimizers.base import Optimizer
-from daedal.settings.checks import check_whole
+from daedal.settings.checks import check_between, check_whole
 from daedal.settings.parameters import (
     REQUIRED,
     Parameter,
@@ -32,6 +32,9 @@ _CONTRACT = ("n", "stop", "best", "evaluations", "prepare", "ask", "tell", "stat
 
 NARROW = 16
 """Workers up to which batches are as they are, so that the result does not depend on how many there are."""
+
+WIDEST = 100_000
+"""Rows of a batch, at most: each is a search of its own, with memory of its own."""
 
 
 def widened(min_batch: int | None, workers: int) -> int:
@@ -137,6 +140,7 @@ class BatchedConfiguration(Configuration):
         check_types(self)
         if self.min_batch is not None:
             check_whole("min_batch", self.min_batch, least=1)
+            check_between("min_batch", self.min_batch, 1, WIDEST)
 
     def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> BatchedConfiguration:
         """Choose how wide batches are, where that is not given."""

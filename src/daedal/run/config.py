@@ -233,7 +233,8 @@ def _restore(run: Run, state: State) -> None:
     try:
         run.restore(state)
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise CheckpointError(f"the checkpoint does not fit its own run: {error}") from error
+        said = " ".join(str(error).split())
+        raise CheckpointError(f"the checkpoint does not fit its own run: {said[:300]}") from error
 
 
 def _initial(initial: Initial | None, objective: BoundObjective) -> tuple[Bits | None, Fitness | None]:

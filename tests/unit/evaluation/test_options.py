@@ -39,7 +39,7 @@ def test_policies_are_read() -> None:
             for text in ("", "ignore", "retry", "retry:", "retry:0", "retry:-1", "retry:2.5", None, 3)
         ),
         *({"on_error": text} for text in ("retry:3,", "retry:3,best")),
-        *({"workers": workers} for workers in (0, -1, 1.5, True, "two", None)),
+        *({"workers": workers} for workers in (0, -1, 10**9, 1.5, True, "two", None)),
         *({"timeout": timeout} for timeout in (0, -1.0, math.nan, True, "long")),
         {"executor": "dask"},
         {"cache": "known.db", "deduplicate": False},

@@ -109,7 +109,7 @@ def test_records_tell_the_size_of_the_population_and_of_the_model() -> None:
     assert any({"members", "r2", "terms"} <= set(record.info) for record in result.history)
 
 
-@pytest.mark.parametrize("settings", [{"members": 1}, {"min_batch": 0}, {"members": 2.5}])
+@pytest.mark.parametrize("settings", [{"members": 1}, {"min_batch": 0}, {"min_batch": 10**9}, {"members": 2.5}])
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError), match=next(iter(settings))):
         MixConfiguration(**settings)
