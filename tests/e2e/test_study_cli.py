@@ -340,7 +340,7 @@ BAD_WORDS = [
     ("run WRONG --store NEW", "wrong.toml: unknown algorithm 'udma', did you mean 'umda'?"),
     ("run GONE --store NEW", "expected a study as TOML at "),
     ("run FOLDER --store NEW", "expected a study as TOML at "),
-    ("run GOOD --store NEW --workers 0", "expected --workers of at least 1, got --workers 0"),
+    ("run GOOD --store NEW --workers 0", "expected --workers of at least 1"),
     ("run GOOD --store NEW --confirm -1", "expected --confirm of 0 to 100,000, got --confirm -1"),
     ("run GOOD --store NEW --confirm 100001", "expected --confirm of 0 to 100,000"),
     ("run GOOD --store FOLDER/gone/results.db", "there is no folder"),
