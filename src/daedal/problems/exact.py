@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.problems.elimination import Plan, maximise, plan
+from daedal.problems.elimination import Plan, check_plan, maximise, plan
 from daedal.types import Bits
 
 EXACT_MEMORY = 2**30
@@ -65,13 +65,17 @@ class SumOfTables(ABC):
         Raises
         ------
         ValueError
-            If the tables would take more than `elimination.MEMORY_LIMIT`; raised before any of it is taken.
+            If it is too large, or the tables would take more than `elimination.MEMORY_LIMIT`; raised before any of it
+            is taken.
 
         Examples
         --------
         >>> from daedal.problems import NK
         >>> row, value = NK.random(n=10, k=2, seed=1).maximise()
         """
+        if not self.can_be_planned():
+            raise ValueError(f"{self!r} is too large for its exact optimum; take fewer variables or smaller tables")
+        check_plan(self._plan)  # before the tables are made
         return maximise(self.n, self.scopes(), self.factors(), planned=self._plan)
 
     def quick_optimum(self) -> float | None:

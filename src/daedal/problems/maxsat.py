@@ -18,7 +18,7 @@ from daedal.problems.satisfying import satisfying_row
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
-_LONGEST = 16  # literals of a clause up to which a table of all their settings is worth a thought
+_LONGEST = 12  # literals of a clause up to which a table of all their settings is worth a thought
 _MOST_PLANNED = 2_000  # variables up to which an order of elimination takes no more than a moment to find
 
 
@@ -162,9 +162,18 @@ class HardMaxSat(MaxSat):
         """Give the table of each clause: a hard one forbids the setting that fails it."""
         return super().factors() + [_table(clause, 0.0, -math.inf) for clause in self.hard if clause]
 
+    def maximise(self) -> tuple[Bits, float]:
+        """Compute a row of the largest fitness that satisfies the hard clauses, and that fitness, as `MaxSat` does."""
+        row, value = super().maximise()
+        if value == -math.inf or not all(self.hard):
+            raise ValueError(f"no row satisfies the hard clauses of {self!r}, so that there is no optimum")
+        return row, value
+
     def _eliminated(self) -> tuple[Bits, float] | None:
-        found = super()._eliminated() if all(self.hard) else None
-        return None if found is None or found[1] == -math.inf else found  # nothing satisfies the hard clauses
+        try:
+            return super()._eliminated()
+        except ValueError:  # no row satisfies the hard clauses
+            return None
 
     @cached_property
     def _hard_literals(self) -> _Literals:
