@@ -18,6 +18,7 @@ EXACT_ENTRIES = 2**27
 """Items times units of capacity up to which the optimum of one dimension is computed when asked for."""
 
 SPAWN_KEY = (0x4B50,)  # Sets the stream of `Knapsack.random` ("KP" in ASCII) apart from all others of the same seed
+MOST_ITEMS = 10**7  # of a random knapsack
 LIGHTEST, HEAVIEST = 10, 100  # Range of the profits and weights that `Knapsack.random` draws
 
 
@@ -80,7 +81,7 @@ class Knapsack:
         Parameters
         ----------
         n
-            Number of items, at least 1.
+            Number of items, in 1..10^7.
         seed
             At least 0; the same seed gives the same knapsack everywhere.
 
@@ -91,6 +92,8 @@ class Knapsack:
         """
         check_whole("n", n, least=1, of="knapsack")
         check_whole("seed", seed, least=0, of="knapsack")
+        if n > MOST_ITEMS:
+            raise ValueError(f"knapsack needs n of at most {MOST_ITEMS}, got n={n}")
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=SPAWN_KEY)))
         profits, weights = rng.integers(LIGHTEST, HEAVIEST + 1, size=(2, n))
         return cls(profits, weights[None], np.array([weights.sum() // 2]))

@@ -9,7 +9,7 @@ from daedal.problems.base import fill_fitness
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, from_text
 
-SHORTEST, LONGEST_PROVEN = 2, 66
+SHORTEST, LONGEST_PROVEN, LONGEST = 2, 66, 10_000
 
 _SEQUENCES = """
     0 4 8 8 22 d 1a 7d 389 712 a6 1f35 2650 335 39a 192b 297cc 6cf50 3610a 180ca9 15263 26a700 64afe3 16d5f8c
@@ -30,7 +30,7 @@ class LABS:
     Parameters
     ----------
     n
-        Number of variables, at least 2.
+        Number of variables, in 2..10,000.
 
     Examples
     --------
@@ -45,6 +45,8 @@ class LABS:
 
     def __post_init__(self) -> None:
         check_whole("n", self.n, least=SHORTEST, of="labs")
+        if self.n > LONGEST:  # a row takes n^2 / 2 steps
+            raise ValueError(f"labs needs n of at most {LONGEST}, got n={self.n}")
 
     @property
     def optimum(self) -> float | None:

@@ -88,6 +88,8 @@ def test_any_entry_that_is_not_zero_is_a_one() -> None:
         ("cyclictrap:k=2,n=4", "k=2"),
         ("leadingones:n=0", "n=0"),
         ("labs:n=1", "n=1"),
+        ("labs:n=10001", "at most 10000, got n=10001"),
+        ("knapsack:n=1000000000000,seed=1", "at most 10000000, got n=1000000000000"),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(spec: str, says: str) -> None:
