@@ -8,8 +8,7 @@ import numpy as np
 
 from daedal import kernels
 from daedal.problems.base import fill_fitness
-from daedal.problems.deceptive import check_multiple
-from daedal.settings.checks import check_whole
+from daedal.settings.checks import check_multiple, check_whole
 from daedal.types import Bits, Fitness
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from daedal import kernels
 from daedal.problems.base import fill_fitness
-from daedal.settings.checks import check_whole
+from daedal.settings.checks import check_multiple, check_whole
 from daedal.types import Bits, Fitness
 
 
@@ -161,12 +161,3 @@ class CyclicTrap(_Blocks):
 def _trap(ones: NDArray[np.int64], k: int) -> Fitness:
     """Give what plain traps of k bits with so many ones are worth."""
     return np.where(ones == k, float(k), k - 1.0 - ones)
-
-
-def check_multiple(problem: str, n: int, step: int, what: str, *, least: int = 1) -> None:
-    """Refuse a number of variables that is no multiple of what a block takes."""
-    check_whole("n", n, least=least, of=problem)
-    if n % step:
-        below = n - n % step
-        fits = f"{below} or {below + step}" if below >= least else f"{below + step}"
-        raise ValueError(f"{problem} needs n to be a multiple of {what}, got n={n}; try {fits}")
