@@ -11,7 +11,7 @@ from daedal.problems.best_known import read_best_known
 from daedal.problems.pairs import PairSum
 from daedal.problems.text_file import MOST_VARIABLES, WordReader
 
-_WHAT, _HEADER = "a graph", "`n m`, the numbers of vertices and edges"
+_WHAT, _HEADER = "a graph", f"`n m`, the numbers of vertices (in 1..{MOST_VARIABLES}) and edges"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

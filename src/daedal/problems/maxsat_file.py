@@ -95,7 +95,9 @@ def _read_header(reading: _Reading, line: str, words: list[str]) -> None:
     weighted = words[1:2] == ["wcnf"] and len(top) <= 1 and all(len(word) <= _TOP_DIGITS for word in top)
     if not (plain or weighted) or len(counts) < 2 or not all(map(is_whole, counts)) or not all(map(str.isdigit, top)):
         raise bad(reading.path, reading.line, _HEADER, shown(line))
-    reading.n = as_whole(reading.path, reading.line, counts[0], "n, the variables", least=1, most=MOST_VARIABLES)
+    reading.n = as_whole(
+        reading.path, reading.line, counts[0], f"n, the variables, in 1..{MOST_VARIABLES}", least=1, most=MOST_VARIABLES
+    )
     reading.count, reading.weighted = int(counts[1]), weighted
     reading.top = int(top[0]) if top else None
 

@@ -13,8 +13,11 @@ from daedal.problems.text_file import MOST_VARIABLES, WordReader, is_whole, read
 from daedal.settings.checks import check_whole
 
 _WHAT, _HEADER = "a file of knapsacks", "the number of problems"
-_SIZES = "`n m optimum`, the numbers of items and limits, and the best profit or 0"
 _MOST_NUMBERS = 10**8  # weights of one problem at the most
+_SIZES = (
+    f"`n m optimum`, the numbers of items (in 1..{MOST_VARIABLES}) and dimensions (n m at most {_MOST_NUMBERS}), "
+    "and the best profit or 0"
+)
 
 BEST_VALUES = "best-feasible-slns.txt"
 """What the OR-Library's list of best values is called, for its files mknapcb1.txt to mknapcb9.txt."""

@@ -12,7 +12,8 @@ from daedal.problems.pairs import PairSum
 from daedal.problems.text_file import MOST_VARIABLES, WordReader, shown
 from daedal.settings.checks import check_whole
 
-_WHAT, _HEADER = "a QUBO file", "the number of problems, or `n m`, the numbers of variables and entries"
+_SIZES = f"`n m`, the numbers of variables (in 1..{MOST_VARIABLES}) and entries"
+_WHAT, _HEADER = "a QUBO file", f"the number of problems, or {_SIZES}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,10 +96,9 @@ def read_qubo(path: str | os.PathLike[str], problem: int = 1) -> QUBO:
 
 
 def _read_one(words: WordReader) -> QUBO:
-    header = "`n m`, the numbers of variables and entries"
-    n = words.whole(header, least=1, most=MOST_VARIABLES)
+    n = words.whole(_SIZES, least=1, most=MOST_VARIABLES)
     weights: dict[tuple[int, int], float] = {}
-    for _ in range(words.whole(header)):
+    for _ in range(words.whole(_SIZES)):
         i, j = (words.whole(f"a variable in 1..{n}", least=1, most=n) - 1 for _ in range(2))
         pair = (min(i, j), max(i, j))
         if pair in weights:

@@ -118,7 +118,7 @@ REFUSED = [
     ("a.cnf", "p dnf 2 1\n1 0", 1, "got 'p dnf 2 1'"),
     ("a.cnf", "p cnf 2 1 3\n1 0", 1, "got 'p cnf 2 1 3'"),
     ("a.cnf", "p cnf 2 -1\n1 0", 1, "got 'p cnf 2 -1'"),
-    ("a.cnf", "p cnf 0 1\n0", 1, "n, the variables, got '0'"),
+    ("a.cnf", "p cnf 0 1\n0", 1, "n, the variables, in 1..10000000, got '0'"),
     ("a.cnf", "p cnf 100000000000000 1\n1 0", 1, "got '100000000000000'"),
     ("a.cnf", "p cnf 2 1\n3 0", 2, "a literal in -2..2, or 0, got '3'"),
     ("a.cnf", "p cnf 2 1\n1.0 0", 2, "got '1.0'"),
