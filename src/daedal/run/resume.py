@@ -10,7 +10,7 @@ from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective, objective_name
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.registry import AnyAlgorithm, find_algorithm, restored_algorithm
-from daedal.problems.registry import canonical_problem, problem_file
+from daedal.problems.registry import canonical_problem, file_settings, problem_file
 from daedal.run.config import RunConfig
 from daedal.settings.parameters import plain
 from daedal.storage.checkpoint_file import CheckpointError
@@ -74,7 +74,7 @@ def _essence(spec: str | None) -> str | None:
     if spec is None:
         return None
     kind, file = problem_file(spec)
-    return canonical_problem(spec) if file is None else kind
+    return canonical_problem(spec) if file is None else f"{kind}{file_settings(spec)}"
 
 
 def _algorithm(kept: State, given: AnyAlgorithm | None) -> Algorithm:

@@ -22,6 +22,15 @@ def check_whole(name: str, value: object, *, least: int, of: str = "", hint: str
     return int(value)
 
 
+def check_multiple(owner: str, n: int, step: int, what: str, *, least: int = 1) -> None:
+    """Refuse a number of variables that is no multiple of what a block takes."""
+    check_whole("n", n, least=least, of=owner)
+    if n % step:
+        below = n - n % step
+        fits = f"{below} or {below + step}" if below >= least else f"{below + step}"
+        raise ValueError(f"{owner} needs n to be a multiple of {what}, got n={n}; try {fits}")
+
+
 def check_between(name: str, value: float, low: float, high: float) -> None:
     """Refuse a number outside low..high, nan included."""
     if not low <= value <= high:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from problem_files import with_file, write_files
 from run_helpers import registries_restored
 
 from daedal.problems import HIFF, NK, OneMax, Problem, Trap, write_nk
 from daedal.problems.registry import (
     ProblemKind,
     canonical_problem,
+    file_settings,
     find_problem,
     problem_file,
     problem_kinds,
@@ -131,7 +133,8 @@ def test_the_canonical_name_has_all_parameters_in_order(spec: str, canonical: st
 
 
 @pytest.mark.parametrize("example", sorted(kind.example.partition(" ")[0] for kind in problem_kinds().values()))
-def test_the_canonical_name_of_each_example_names_the_same(example: str) -> None:
+def test_the_canonical_name_of_each_example_names_the_same(example: str, tmp_path: Path) -> None:
+    example = with_file(example, tmp_path)
     made, again = find_problem(example), find_problem(canonical_problem(example))
     x = np.tri(made.n, dtype=np.uint8)
     assert np.array_equal(made.evaluate(x), again.evaluate(x))
@@ -153,3 +156,43 @@ def test_the_file_of_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert problem_file("nk:n=6,k=2") == ("nk", "n=6,k=2")
     with pytest.raises(ValueError, match=r"'nnk'.*'nk'"):
         problem_file("nnk:some/file.nk")
+
+
+def test_a_file_can_be_followed_by_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert problem_file("mkp:three.mkp,problem=2") == ("mkp", "three.mkp")
+    assert problem_file("mkp:gone/three.mkp , problem = 2") == ("mkp", "gone/three.mkp ")  # it need not be there
+    assert canonical_problem("mkp:three.mkp") == "mkp:three.mkp,problem=1"
+    assert canonical_problem("mkp:three.mkp, problem = 02") == "mkp:three.mkp,problem=2"
+    assert [find_problem(f"mkp:three.mkp,problem={number}").n for number in (1, 2, 3)] == [3, 4, 2]
+    assert find_problem("mkp:three.mkp").n == 3
+    Path("tiny.mkp").rename("a,problem=2")
+    assert problem_file("mkp:a,problem=2") == ("mkp", "a,problem=2")
+    assert find_problem("mkp:a,problem=2").n == 4
+    assert file_settings("mkp:a,problem=2") == ",problem=1"
+    assert problem_file("maxsat:a,b=c") == ("maxsat", "a,b=c")  # nothing can be set of it
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("mkp", "mkp:FILE.*got 'mkp'"),
+        ("maxsat:", "maxsat:FILE"),
+        ("mkp:three.mkp,problem=4", "3 problems, got problem=4"),
+        ("mkp:three.mkp,problem=0", "problem=0"),
+        ("mkp:three.mkp,problem=one", "whole number, got problem=one"),
+        ("mkp:three.mkp,problem=", "got 'problem='"),
+        ("mkp:three.mkp,problme=1", "'problem'"),
+        ("mkp:three.mkp,problem=1,problem=2", "twice"),
+        ("qubo:tiny.qubo,problem=2", "1 problem, got problem=2"),
+        ("qubo:n=3", "found nothing there"),
+    ],
+)
+def test_files_and_settings_that_do_not_fit_are_refused(
+    spec: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((ValueError, FileNotFoundError), match=says):
+        find_problem(spec)
