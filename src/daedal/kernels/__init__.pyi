@@ -17,6 +17,7 @@ from daedal.kernels import mixing as mixing
 from daedal.kernels import noise as noise
 from daedal.kernels import products as products
 from daedal.kernels import rbm as rbm
+from daedal.kernels import repair as repair
 from daedal.kernels import replacement as replacement
 from daedal.kernels import rowtable as rowtable
 from daedal.kernels import search as search
