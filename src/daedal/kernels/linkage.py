@@ -137,8 +137,9 @@ def _add_tree(
 def linkage_groups(rows: _Words, n: int, units: _Integers, state: _Words, masks: _Words) -> int:
     """Write the groups of the linkage tree of packed rows, shape (rows, words), as masks, shape (2 n, words).
 
-    Bits of one unit, where there are units (n,), are not split. The smallest come first, equal ones in random order; groups that the rows never tell apart are not split, and that
-    of all variables is left out. Gives how many there are.
+    Bits of one unit, where there are units (n,), are not split. The smallest groups come first, equal ones in random
+    order; groups that the rows never tell apart are not split, and that of all variables is left out. Gives how many
+    there are.
     """
     variables, count, sizes = np.arange(n), 0, np.empty(2 * n)
     if n > BLOCK:

@@ -231,7 +231,8 @@ class ILS(BaseOptimizer):
     def _started(self, arm: Arm, x: Bits) -> Bits | None:
         """Give the row that an arm begins with; a random one where that is what it gives."""
         if self.encoding is not None and arm.start is restart:
-            return self.random_rows(1, self.rng)[0]
+            drawn: Bits = self.random_rows(1, self.rng)[0]
+            return drawn
         return arm.start(x, self.rng)
 
     def _unseen(self) -> int:

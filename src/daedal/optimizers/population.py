@@ -177,19 +177,9 @@ class Population:
         """Begin so many climbs, from the rows given, then from random ones."""
         given = np.empty((0, words_of(self.n)), np.uint64) if rows is None else rows
         self._generation = 0
-        self._starts = np.concatenate([given, self._random_rows(count - len(given))])
+        self._starts = np.concatenate([given, self.memory.random_rows(count - len(given), self._draws)])
         self._ends = np.full(len(self._starts), -1)
         self._progress[:] = 0
-
-    def _random_rows(self, count: int) -> kernels.jobs.Words:
-        encoding = self.memory.encoding
-        if encoding is not None:
-            rng = np.random.Generator(np.random.SFC64(int(kernels.draws.draw_word(self._draws))))
-            return pack(encoding.sample(max(0, count), rng=rng))
-        rows = np.empty((max(0, count), words_of(self.n)), np.uint64)
-        for row in rows:
-            kernels.draws.draw_row(self._draws, self.n, row)
-        return rows
 
     def _start_mixing(self) -> None:
         """Begin a generation: the best members go first, and all of them learn from how the population is now."""
@@ -204,7 +194,7 @@ class Population:
 
     def _ask_unseen(self) -> None:
         """Ask for a row because it is new, where all that the search leads to is known."""
-        self.exhausted = self.memory.add_unseen(lambda: self._random_rows(1)) < 0
+        self.exhausted = self.memory.add_unseen(lambda: self.memory.random_rows(1, self._draws)) < 0
 
     def state(self) -> State:
         """Give what is needed to go on from here."""

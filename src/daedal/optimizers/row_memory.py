@@ -126,6 +126,16 @@ class RowMemory:
             place = int(self.add(draw())[0])
         return place
 
+    def random_rows(self, count: int, draws: Words) -> Words:
+        """Give random rows, packed, shape (count, words), or none below 0; draws (1,) moves on."""
+        if self.encoding is not None:
+            rng = np.random.Generator(np.random.SFC64(int(kernels.draws.draw_word(draws))))
+            return pack(self.encoding.sample(max(0, count), rng=rng))
+        rows = np.empty((max(0, count), words_of(self.n)), np.uint64)
+        for row in rows:
+            kernels.draws.draw_row(draws, self.n, row)
+        return rows
+
     def reserve(self, rows: int) -> None:
         """Make room for so many new rows: one array after the other, so that no two tables are held at a time."""
         need, count = self.count + rows, self.count
@@ -135,7 +145,8 @@ class RowMemory:
         _check_fits(words_of(self.n), slots, copied=count)
         self.table = self.table._replace(slots=np.zeros(0, np.uint64))  # made anew below
         for name in ("keys", "values", "parents"):
-            self.table = self.table._replace(**{name: _longer(getattr(self.table, name), _capacity(slots), count)})
+            longer: dict[str, Any] = {name: _longer(getattr(self.table, name), _capacity(slots), count)}
+            self.table = self.table._replace(**longer)
         self.table = self.table._replace(slots=np.zeros(slots, np.uint64))
         kernels.rowtable.rebuild(self.table.slots, self.table.keys, count)
 

@@ -37,7 +37,9 @@ def described(tables: Mapping[str, object]) -> Space:
     space = Space({name: _variable(name, table) for name, table in tables.items()})
     for name, variable in space.items():
         if variable.field.bits > _MOST_BITS:
-            raise ValueError(f"expected {name} to take at most {_MOST_BITS:,} bits, but it takes {variable.field.bits:,}")
+            raise ValueError(
+                f"expected {name} to take at most {_MOST_BITS:,} bits, but it takes {variable.field.bits:,}"
+            )
     return space
 
 
@@ -53,13 +55,15 @@ def read_space(path: str | os.PathLike[str]) -> Space:
 
 def _variable(name: str, table: object) -> Variable:
     if not isinstance(table, Mapping) or "type" not in table:
-        raise ValueError(f'expected {name} to be a table with a type, as in {name} = {{type = "flag"}}, got {table!r:.80}')
+        raise ValueError(
+            f'expected {name} to be a table with a type, as in {name} = {{type = "flag"}}, got {table!r:.80}'
+        )
     given = dict(table)
     kind = given.pop("type")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"{name}: {unknown('type', str(kind), set(KINDS))}")
     maker = KINDS[kind]
-    known = {one for one in inspect.signature(maker).parameters}
+    known = set(inspect.signature(maker).parameters)
     odd = [key for key in given if key not in known]
     if odd:
         raise ValueError(f"expected {', '.join(known) or 'nothing else'} for the {kind} {name}, got {odd[0]!r}")

@@ -5,7 +5,7 @@ Each value of a variable has one code, and all variables stand side by side. Bit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,11 +61,19 @@ class Encoding:
     def code(self) -> kernels.repair.Code:
         """What kernels take; fields whose bits are free need no repair."""
         which = [(start, field) for start, field in zip(self.starts, self.fields, strict=True) if field.kind >= 0]
-        rows = [
-            (field.kind, start, field.count, field.width, field.least, field.most) for start, field in which
-        ]  # as in Code
-        columns = np.array(rows, dtype=np.int64).reshape(len(rows), 6).T
-        return kernels.repair.Code(*(np.ascontiguousarray(column) for column in columns), units=self.units)
+
+        def column(values: Iterable[int]) -> NDArray[np.int64]:
+            return np.array(list(values), dtype=np.int64)
+
+        return kernels.repair.Code(
+            kinds=column(field.kind for _, field in which),
+            starts=column(start for start, _ in which),
+            counts=column(field.count for _, field in which),
+            widths=column(field.width for _, field in which),
+            least=column(field.least for _, field in which),
+            most=column(field.most for _, field in which),
+            units=self.units,
+        )
 
     @cached_property
     def units(self) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Fields: how one variable is coded in bits. Values are numbers here; what they stand for is the variable's business."""
+"""Fields: how one variable is coded in bits. Values are numbers here; the variable knows what they stand for."""
 
 from __future__ import annotations
 
@@ -94,11 +94,13 @@ class OneHotField(Field):
 
     def encode(self, values: Integers) -> Bits:
         """Give the codes."""
-        return (values[:, None] == np.arange(self.count)).astype(np.uint8)
+        codes: Bits = (values[:, None] == np.arange(self.count)).astype(np.uint8)
+        return codes
 
     def decode(self, bits: Bits) -> Integers:
         """Give the values."""
-        return np.argmax(bits, axis=1)
+        values: Integers = np.argmax(bits, axis=1)
+        return values
 
 
 @dataclass(frozen=True)
@@ -259,4 +261,5 @@ def _to_bits(numbers: Integers, width: int) -> Bits:
 
 def _to_numbers(bits: Bits) -> Integers:
     """Read numbers in binary, shape (..., width), the lowest bit first."""
-    return (bits.astype(np.int64) << np.arange(bits.shape[-1])).sum(axis=-1)
+    numbers: Integers = (bits.astype(np.int64) << np.arange(bits.shape[-1])).sum(axis=-1)
+    return numbers

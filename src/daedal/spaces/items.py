@@ -46,7 +46,7 @@ class _Items(Variable):
     def _item_number(self, item: object) -> int:
         if self.items is not None:
             return find_number(self._numbers, item)
-        if not isinstance(item, Integral) or isinstance(item, bool) or not 0 <= item < self.count:
+        if not isinstance(item, Integral) or isinstance(item, bool) or not 0 <= int(item) < self.count:
             raise ValueError(f"expected items from 0 to {self.count - 1}, got {item!r}")
         return int(item)
 

@@ -34,12 +34,13 @@ def _plain(value: object, what: str) -> Plain:
     if isinstance(value, float) and math.isfinite(value):
         return value
     raise ValueError(
-        f"expected texts, finite numbers, truth values or None as {what}, got {value!r}; for anything else, choose among "
-        "names, and look it up in the objective"
+        f"expected texts, finite numbers, truth values or None as {what}, got {value!r}; for anything else, choose "
+        "among names, and look it up in the objective"
     )
 
 
 def find_number(numbers: Mapping[Plain, int], value: object) -> int:
+    """Give the number of a value; ValueError for what is none."""
     try:
         return numbers[value]  # type: ignore[index]
     except (KeyError, TypeError):

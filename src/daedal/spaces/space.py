@@ -47,7 +47,9 @@ class Space(Mapping[str, Variable]):
             raise ValueError(f"expected each name once in a space, got {twice[0]!r} twice")
         self._variables = {**given, **named}
         if not self._variables:
-            raise ValueError("expected some variables in a space, got none, as in Space(fast=Flag(), size=Integer(1, 8))")
+            raise ValueError(
+                "expected some variables in a space, got none, as in Space(fast=Flag(), size=Integer(1, 8))"
+            )
         for name, variable in self._variables.items():
             if not isinstance(name, str) or not name:
                 raise ValueError(f"expected names of variables to be texts, got {name!r}")

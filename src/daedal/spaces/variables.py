@@ -167,7 +167,9 @@ class Choice(Variable):
 
     def __init__(self, *values: Plain, code: str | None = None) -> None:
         if len(values) == 1 and isinstance(values[0], list | tuple | set | frozenset | np.ndarray):
-            raise ValueError(f"expected the values one by one, as in Choice('a', 'b'), got {values[0]!r} (put a * before)")
+            raise ValueError(
+                f"expected the values one by one, as in Choice('a', 'b'), got {values[0]!r} (put a * before)"
+            )
         self.values = checked_items(values, "values of a choice")
         if code is not None:
             check_one_of("code", code, ("one-hot", "binary"))
