@@ -73,11 +73,10 @@ def compare(
         chosen = _algorithms(algorithm, settings, popsize)
     problems = list(dict.fromkeys(problem))
     budgets = _budgets(budget or [], problems, max_evaluations)
-    variables = options.space_of(space, n)
     config = RunConfig(
         objective="",
         n=n,
-        space=variables,
+        space=options.space_of(space, n),
         algorithm=next(iter(chosen.values())),
         seed=check_seed(seed),
         minimize=minimize,
@@ -88,7 +87,7 @@ def compare(
         ),
     )
     with stdout_kept():
-        objectives = {one: read_objective(one, n if variables is None else variables.n) for one in problems}
+        objectives = {one: read_objective(one, config.size) for one in problems}
     cells = [
         (Place(problem=one, budget=calls, algorithm=name), _with_budget(config, objectives[one], chosen[name], calls))
         for one in problems

@@ -6,6 +6,7 @@ from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
 from daedal.kernels import draws as draws
 from daedal.kernels import ecga as ecga
+from daedal.kernels import field_kinds as field_kinds
 from daedal.kernels import flipping as flipping
 from daedal.kernels import gains as gains
 from daedal.kernels import jobs as jobs

@@ -54,6 +54,11 @@ class RunConfig:
     initial: Initial | None = field(default=None, compare=False)
 
     @property
+    def size(self) -> int | None:
+        """Number of bits, where the objective does not know it."""
+        return self.n if self.space is None else self.space.n
+
+    @property
     def sign(self) -> int:
         """1 where larger values are better, -1 where smaller are."""
         return -1 if self.minimize else 1
