@@ -23,6 +23,13 @@ from daedal.problems.registry import ProblemKind as ProblemKind
 from daedal.problems.registry import problem_kinds as problem_kinds
 from daedal.problems.registry import register_problem as register_problem
 from daedal.result import Result as Result
+from daedal.spaces.description import read_space as read_space
+from daedal.spaces.items import Permutation as Permutation
+from daedal.spaces.items import Subset as Subset
+from daedal.spaces.space import Space as Space
+from daedal.spaces.variables import Choice as Choice
+from daedal.spaces.variables import Flag as Flag
+from daedal.spaces.variables import Integer as Integer
 from daedal.types import Bits as Bits
 from daedal.types import Fitness as Fitness
 from daedal.types import State as State

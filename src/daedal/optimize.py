@@ -15,10 +15,12 @@ from daedal.optimizers.registry import AnyAlgorithm, find_algorithm
 from daedal.result import Result
 from daedal.rng import check_seed
 from daedal.run.checkpoint import EVERY, Checkpointer, load_checkpoint
-from daedal.run.config import DisplayFactory, Initial, RunConfig
-from daedal.run.loop import Callback
+from daedal.run.config import DisplayFactory, RunConfig
+from daedal.run.initial import Initial
+from daedal.run.outcome import Callback
 from daedal.run.resume import restored_config
 from daedal.settings.parameters import Setting
+from daedal.spaces.given import Variables, read_variables
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -26,7 +28,7 @@ _T = TypeVar("_T")
 
 def maximize(
     objective: AnyObjective,
-    n: int | None = None,
+    n: Variables = None,
     *,
     algorithm: AnyAlgorithm = "auto",
     seed: int | None = None,
@@ -61,9 +63,10 @@ def maximize(
     ----------
     objective
         A function of an array of 0/1 rows, shape (rows, n), that gives one number per row (it may get a large batch in
-        parts); a function of one row, with vectorized=False; a problem; or the name of one ("hiff:n=64").
+        parts); a function of one row, with vectorized=False; a problem; or the name of one ("hiff:n=64"). In a space,
+        a function of a dict of columns, see `Space.decode`, or, with vectorized=False, of one plain dict.
     n
-        Number of variables, for a function.
+        For a function: the number of its bits; their names, or a data frame that has them as columns; or a `Space`.
     algorithm
         A name (`daedal list` shows them), "path/to/file.py:NAME", an `Algorithm`, a configuration, a model, or a
         function that builds an optimizer from n, seed, limits and initial.
@@ -81,8 +84,9 @@ def maximize(
         Whether a problem called by name gets its variables in a random order, so that nobody profits from adjacency;
         x is reported in the problem's own order.
     initial
-        Rows to begin with, shape (rows, n), in the objective's own order; or a pair of such rows and their values,
-        which are then not evaluated again. Random rows fill up the population.
+        Rows to begin with, shape (rows, n), in the objective's own order; or, with a space or names, a dict of values
+        by name, a list of dicts, a data frame (with a column "fitness" where their values are known); or a pair of any
+        of these and their values, which are then not evaluated again. Random rows fill up the population.
     workers
         Processes to evaluate with; the result does not depend on it.
     executor
@@ -129,9 +133,12 @@ def maximize(
     20.0
     """
     checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=overwrite)
+    bits, space, names = read_variables(n)
     config = RunConfig(
         objective=objective,
-        n=n,
+        n=bits,
+        space=space,
+        names=names,
         algorithm=find_algorithm(algorithm).with_settings(settings, keywords=_KEYWORDS),
         seed=check_seed(seed),
         minimize=minimize,

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from daedal.evaluation.failures import Failure
 from daedal.limits import StopReason
 from daedal.optimizers.records import Generation
 from daedal.settings.parameters import Setting
+from daedal.spaces.given import FITNESS
+from daedal.spaces.plain import Value
+from daedal.spaces.space import Space
 from daedal.types import Bits, to_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,6 +62,16 @@ class Result:
         The known optimum of the problem, or None.
     explanation
         What the algorithm chose to do, and why, in a sentence; nothing where it had no choice.
+    space, names
+        The space, or the names of the bits, where any were given.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> space = daedal.Space(size=daedal.Integer(1, 9), mode=daedal.Choice("fast", "small"))
+    >>> result = daedal.maximize(lambda values: values["size"] + (values["mode"] == "fast"), space, seed=1)
+    >>> result.best
+    {'size': 9, 'mode': 'fast'}
     """
 
     x: Bits
@@ -77,12 +97,39 @@ class Result:
     seed: int
     optimum: float | None
     explanation: str = ""
+    space: Space | None = None
+    names: tuple[str, ...] | None = None
+
+    @property
+    def best(self) -> dict[str, Value] | None:
+        """The best values by name; None for bits without names."""
+        if self.space is not None:
+            return self.space.value(self.x)
+        return None if self.names is None else dict(zip(self.names, self.mask.tolist(), strict=True))
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """The best bits as booleans, shape (n,): `X.columns[result.mask]` are those that are chosen."""
+        return self.x.astype(np.bool_)
+
+    def frame(self) -> DataFrame:
+        """Give the best solution as a pandas data frame of one row: its values by name, and its fitness.
+
+        It can be given to another run as `initial`.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError('a data frame needs pandas: pip install "daedal[frame]"') from error
+        values = self.best or {f"x{i}": bit for i, bit in enumerate(self.mask.tolist())}
+        return pandas.DataFrame([{**values, FITNESS: self.fitness}])
 
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"
         feasible = "" if self.feasible else "feasible=False, "
+        shown = f"x={to_text(self.x)}" if self.best is None else f"best={self.best}"
         return (
-            f"Result(fitness={self.fitness:g}, {feasible}x={to_text(self.x)}, success={self.success}, "
+            f"Result(fitness={self.fitness:g}, {feasible}{shown}, success={self.success}, "
             f"stop={self.stop}, evaluations={self.evaluations}, generations={self.generations}, "
             f"cpu_seconds={self.cpu_seconds:.2f}, algorithm={self.algorithm}{size}, seed={self.seed})"
         )

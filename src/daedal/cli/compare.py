@@ -52,6 +52,7 @@ def compare(
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes; the results do not depend on it.")] = 1,
     n: options.Variables = None,
+    space: options.SpaceFile = None,
     max_evaluations: options.MaxEvaluations = None,
     max_generations: options.MaxGenerations = None,
     patience: options.Patience = None,
@@ -75,6 +76,7 @@ def compare(
     config = RunConfig(
         objective="",
         n=n,
+        space=options.space_of(space, n),
         algorithm=next(iter(chosen.values())),
         seed=check_seed(seed),
         minimize=minimize,
@@ -85,7 +87,7 @@ def compare(
         ),
     )
     with stdout_kept():
-        objectives = {one: read_objective(one, n) for one in problems}
+        objectives = {one: read_objective(one, config.size) for one in problems}
     cells = [
         (Place(problem=one, budget=calls, algorithm=name), _with_budget(config, objectives[one], chosen[name], calls))
         for one in problems

@@ -17,7 +17,7 @@ from rich.console import Console
 from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.live_table import LiveTable
-from daedal.cli.options import read_rows, settings_of
+from daedal.cli.options import settings_of
 from daedal.cli.output import finite, say, shown, stdout_kept
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
@@ -31,6 +31,7 @@ from daedal.run.checkpoint import Checkpointer
 from daedal.run.config import RunConfig
 from daedal.settings.plugins import is_file_spec
 from daedal.settings.texts import printable
+from daedal.spaces.plain import Value
 from daedal.storage.kinds import check_apart
 from daedal.types import to_text
 
@@ -41,6 +42,7 @@ def solve(
     popsize: options.Popsize = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn if not given.")] = None,
     n: options.Variables = None,
+    space: options.SpaceFile = None,
     max_evaluations: options.MaxEvaluations = None,
     max_generations: options.MaxGenerations = None,
     max_seconds: options.MaxSeconds = None,
@@ -53,7 +55,8 @@ def solve(
         Path | None,
         typer.Option(
             callback=options.absolute,
-            help="Rows to begin with: lines of 0/1, each followed by its value, or none of them; - is standard input.",
+            help="Rows to begin with: lines of 0/1, each followed by its value, or none of them; in a space, one JSON "
+            "object a line; - is standard input.",
         ),
     ] = None,
     workers: options.Workers = None,
@@ -81,17 +84,19 @@ def solve(
 ) -> None:
     """Look for the best bits of a problem."""
     check_apart(
-        {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial}
+        {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial, "--space": space}
         | {"the problem": file_of(problem), "--algorithm": file_of(algorithm)}
     )
     checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=force)
     with stdout_kept():  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
-        objective = read_objective(problem, n, persistent=persistent)
+        variables = options.space_of(space, n)
+        objective = read_objective(problem, n if variables is None else variables.n, persistent=persistent)
     with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
         config = RunConfig(
             objective=objective if dask is None else by_value(objective),
             n=n,
+            space=variables,
             algorithm=chosen,
             seed=check_seed(seed),
             minimize=minimize,
@@ -115,7 +120,7 @@ def solve(
                 name=name,
                 version=version,
             ),
-            initial=None if initial is None else read_rows(initial),
+            initial=options.read_initial(initial, variables),
         )
         result = config.run(checkpointer=checkpointer, display=live_table)
     report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
@@ -168,6 +173,7 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "seed": result.seed,
         "settings": result.settings,
         "x": to_text(result.x),
+        "best": result.best,
         "fitness": finite(result.fitness),
         "feasible": result.feasible,
         "optimum": result.optimum,
@@ -206,7 +212,7 @@ def show(result: Result, console: Console) -> None:
     word = words[result.success] if result.feasible else "[bold yellow]nothing feasible found[/]"
     known = "" if result.optimum is None else f" of {result.optimum:g}"
     console.print(f"\n{word}, fitness [bold]{result.fitness:.10g}[/]{known}", soft_wrap=True)
-    for name, text in (("x", to_text(result.x)), ("effort", _effort(result)), ("stop", result.stop.message)):
+    for name, text in (*_solution(result), ("effort", _effort(result)), ("stop", result.stop.message)):
         console.print(f"{name:<8}{text}", markup=False, soft_wrap=True)
     if result.explanation:
         console.print(f"{'chosen':<8}{printable(result.explanation)}", markup=False, soft_wrap=True)
@@ -214,6 +220,23 @@ def show(result: Result, console: Console) -> None:
         first = result.failures[0]
         told = f"{result.failed:,} rows, the first: {printable(first.error)}"
         console.print(f"{'failed':<8}{told}", markup=False, soft_wrap=True)
+
+
+def _solution(result: Result) -> list[tuple[str, str]]:
+    """Give the lines for the solution: its bits, or a value a line, the names in the first one's margin."""
+    best = result.best
+    if best is None:
+        return [("x", to_text(result.x))]
+    names = {printable(name): printable(_value(value)) for name, value in best.items()}
+    width = max(map(len, names))
+    return [("" if at else "best", f"{name:<{width}}  {value}") for at, (name, value) in enumerate(names.items())]
+
+
+def _value(value: Value) -> str:
+    """Write a value for eyes; texts as they are, lists with blanks."""
+    if isinstance(value, list):
+        return " ".join(map(str, value)) if value else "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def _effort(result: Result) -> str:

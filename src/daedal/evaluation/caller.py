@@ -67,6 +67,8 @@ class Caller:
     sign: int = 1  # -1 where smaller is better
     dtype: type[np.integer[Any]] = np.int64
     most_bytes: int = MOST_BYTES
+    shown: Callable[[Bits], str] = to_text  # how a row is written in messages
+    batch: str = "an array of 0/1 rows"  # what it is called with
 
     def is_one_part(self, x: Bits) -> bool:
         """Whether all rows go together, whatever numbers they become: a quick look, for small batches."""
@@ -110,7 +112,7 @@ class Caller:
         except ObjectiveError as error:
             answers = self.one_by_one(x, first_failure_only=first_failure_only)
             if first_failure_only and not answers.errors:  # it is the batch, then
-                raise ObjectiveError(_told_of(error, x)) from error.__cause__ or error
+                raise ObjectiveError(self._told_of(error, x)) from error.__cause__ or error
             return answers
 
     def one_by_one(self, x: Bits, *, first_failure_only: bool = False) -> Answers:
@@ -138,7 +140,7 @@ class Caller:
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
-            return Answers(np.array([np.nan]), {0: _told_of(error, row)}, {0: error.__cause__ or error})
+            return Answers(np.array([np.nan]), {0: self._told_of(error, row)}, {0: error.__cause__ or error})
 
     def _values(self, x: Bits) -> Fitness:
         """Call the objective with rows, shape (rows, n), or, where it takes no batch, with the only one of them."""
@@ -151,11 +153,11 @@ class Caller:
             raise
         except BaseException as error:  # SystemExit, what asyncio cancels with, a user's own: all of them are failures
             hint = (
-                f"; it is called with an array of 0/1 rows, here of shape {x.shape} (for a function of one row, say "
+                f"; it is called with {self.batch}, here of shape {x.shape} (for a function of one row, say "
                 "vectorized=False, or --by-row)"
             )
             raise ObjectiveError(
-                f"the objective raised {describe_error(error)} for {_named(x)}{hint if self.vectorized else ''}"
+                f"the objective raised {describe_error(error)} for {self.named(x)}{hint if self.vectorized else ''}"
             ) from error
         values = _numbers(returned)
         if not self.vectorized and values.shape not in ((), (1,)):
@@ -174,23 +176,22 @@ class Caller:
         bad = np.flatnonzero(np.isnan(values) | (values == self.sign * np.inf))
         infeasible = "-inf" if self.sign > 0 else "inf"
         errors = {
-            int(index): f"expected finite numbers from the objective, got {values[index]:g} for the row "
-            f"{to_text(x[index])}{_AS_NAN if np.isnan(values[index]) else ''}; use {infeasible} for what is infeasible"
+            int(index): f"expected finite numbers from the objective, got {values[index]:g} for "
+            f"{self.named(x[[index]])}{_AS_NAN if np.isnan(values[index]) else ''}; use {infeasible} for what is "
+            "infeasible"
             for index in bad
         }
         values[bad] = np.nan  # our own copy
         return Answers(values, errors)
 
+    def named(self, x: Bits) -> str:
+        """Say which rows were asked for: the only one, or how many."""
+        return f"the row {self.shown(x[0])}" if len(x) == 1 else f"a batch of shape {x.shape}"
 
-def _named(x: Bits) -> str:
-    """Say which rows were asked for: the only one, or how many."""
-    return f"the row {to_text(x[0])}" if len(x) == 1 else f"a batch of shape {x.shape}"
-
-
-def _told_of(error: ObjectiveError, x: Bits) -> str:
-    """Give what an error says, and the rows it was for; those of programs do not know."""
-    text, where = str(error), _named(x)
-    return text if where in text else f"{text}; it was called for {where}"
+    def _told_of(self, error: ObjectiveError, x: Bits) -> str:
+        """Give what an error says, and the rows it was for; those of programs do not know."""
+        text, where = str(error), self.named(x)
+        return text if where in text else f"{text}; it was called for {where}"
 
 
 def _numbers(returned: object) -> Fitness:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.evaluation.caller import Caller, ObjectiveMisuse
-from daedal.types import Bits, Fitness, to_text
+from daedal.types import Bits, Fitness
 
 MISUSE = -1
 """In place of a row: the error is that of the objective altogether."""
@@ -65,7 +65,7 @@ class TimedFunction:
             thread.daemon = True
             thread.start()
             thread.join(self.timeout)
-            value, error = answer[0] if answer else (np.nan, too_slow(row, self.timeout))
+            value, error = answer[0] if answer else (np.nan, too_slow(self.caller.shown(row), self.timeout))
             values[index] = value
             if error is not None:
                 errors[index] = error
@@ -80,6 +80,6 @@ def _one(caller: Caller, row: Bits) -> tuple[float, str | None]:
     return float(answers.values[0]), answers.errors.get(0)
 
 
-def too_slow(row: Bits, timeout: float) -> str:
+def too_slow(row: str, timeout: float) -> str:
     """Say that a row took too long."""
-    return f"the objective took longer than timeout={timeout:g} s for the row {to_text(row)}"
+    return f"the objective took longer than timeout={timeout:g} s for the row {row}"

@@ -81,11 +81,13 @@ class Dispatcher:
         *,
         timeout: float | None = None,
         in_parts: bool = False,
+        shown: Callable[[Bits], str] = to_text,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.pool = pool
         self.timeout = timeout
         self.in_parts = in_parts
+        self.shown = shown  # how a row is written in messages
         self.clock = clock
         self._seconds_a_row: float | None = None
         self._overhead = _CHUNK_SECONDS / _OVERHEADS_A_CHUNK  # of sending a chunk, at most, until one has come back
@@ -157,7 +159,7 @@ class Dispatcher:
         elif message.event is Event.RAISED:
             rest = chunk.indices[chunk.answered :]
             told = f"the worker failed: {message.value}"
-            errors = {i: f"{told}; it had the row {to_text(batch.rows[index])}" for i, index in enumerate(rest)}
+            errors = {i: f"{told}; it had the row {self.shown(batch.rows[index])}" for i, index in enumerate(rest)}
             yield rest, Answers(np.full(len(rest), np.nan), errors)
         elif message.event is Event.DIED:
             yield from self._after_death(batch, chunk, message.value)
@@ -194,7 +196,7 @@ class Dispatcher:
                 batch.deaths[index] = batch.deaths.get(index, 0) + 1
             by_itself = isinstance(how, int) and how >= 0  # it ended itself, and would again
             if batch.deaths.get(index, 0) >= (1 if by_itself else _TRIES_ALONE):
-                error = f"the worker process ended ({_ending(how)}) with the row {to_text(batch.rows[index])}"
+                error = f"the worker process ended ({_ending(how)}) with the row {self.shown(batch.rows[index])}"
                 yield np.array([index]), Answers(np.array([np.nan]), {0: error})
             elif index in batch.deaths:
                 batch.suspects.append(index)
@@ -212,7 +214,7 @@ class Dispatcher:
             del batch.sent[ticket]
             index = int(chunk.indices[chunk.answered])
             batch.alone.extend(map(int, chunk.indices[chunk.answered + 1 :]))
-            error = too_slow(batch.rows[index], self.timeout)
+            error = too_slow(self.shown(batch.rows[index]), self.timeout)
             yield np.array([index]), Answers(np.array([np.nan]), {0: error})
 
 

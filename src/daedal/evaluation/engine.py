@@ -39,11 +39,12 @@ def start_engine(
     timeout = options.timeout
     if options.executor is not None:
         function = ChunkFunction(caller) if timeout is None else TimedFunction(caller, timeout)
-        return Dispatcher(ExecutorPool(options.executor, function, timeout=options.executor_timeout))
+        workers = ExecutorPool(options.executor, function, timeout=options.executor_timeout)
+        return Dispatcher(workers, shown=caller.shown)
     if timeout is not None:  # only the end of its process ends a function that hangs
         pool = ProcessPool(options.workers, RowsFunction(caller), on_exit=on_exit, spare=True)
-        return Dispatcher(pool, timeout=timeout, in_parts=True)
-    return Dispatcher(ProcessPool(options.workers, ChunkFunction(caller), on_exit=on_exit))
+        return Dispatcher(pool, timeout=timeout, in_parts=True, shown=caller.shown)
+    return Dispatcher(ProcessPool(options.workers, ChunkFunction(caller), on_exit=on_exit), shown=caller.shown)
 
 
 class Serial:

@@ -18,7 +18,7 @@ from daedal.evaluation.failures import Failure, OnError
 from daedal.evaluation.layered_cache import LayeredCache, RowCache
 from daedal.evaluation.memory_cache import Lookup
 from daedal.evaluation.options import DEFAULTS, EvaluationOptions
-from daedal.types import Bits, Fitness, Json, State, StateError, to_text
+from daedal.types import Bits, Fitness, Json, State, StateError
 
 FAILURES_KEPT = 100
 """How many failures a run can show; all of them are counted."""
@@ -246,7 +246,7 @@ class Evaluator:
         if len(failed) == len(rows) and not self._has_values():
             first = errors[int(failed[0])]
             raise ObjectiveError(f"every one of the first {len(rows)} rows failed, the first so: {first}")
-        failures = [Failure(to_text(rows[index]), errors[int(index)]) for index in failed[:FAILURES_KEPT]]
+        failures = [Failure(self.caller.shown(rows[index]), errors[int(index)]) for index in failed[:FAILURES_KEPT]]
         batch.fail(failed, -self.caller.sign * math.inf, failures)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from daedal.settings.texts import describe_error as describe_error
-from daedal.types import Bits, to_text
+from daedal.types import Bits
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Failure:
     Attributes
     ----------
     x
-        The row, as text of 0 and 1, in the order of the objective's own variables.
+        The row, as text of 0 and 1, in the order of the objective's own variables; of a space, its values (JSON).
     error
         Why.
     """
@@ -34,13 +34,16 @@ class BestSoFar:
         Bits, shape (n,), in the order of the objective's own variables.
     fitness
         Their value, as the objective gave it.
+    shown
+        The solution for eyes: its bits, or the values of a space.
     """
 
     x: Bits
     fitness: float
+    shown: str
 
     def __str__(self) -> str:
-        return f"the best so far has fitness {self.fitness:.10g}: {to_text(self.x)}"
+        return f"the best so far has fitness {self.fitness:.10g}: {self.shown}"
 
 
 @dataclass(frozen=True)

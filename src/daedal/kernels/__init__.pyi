@@ -7,6 +7,7 @@ from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
 from daedal.kernels import draws as draws
 from daedal.kernels import ecga as ecga
+from daedal.kernels import field_kinds as field_kinds
 from daedal.kernels import flipping as flipping
 from daedal.kernels import gains as gains
 from daedal.kernels import jobs as jobs
@@ -18,6 +19,7 @@ from daedal.kernels import mixing as mixing
 from daedal.kernels import noise as noise
 from daedal.kernels import products as products
 from daedal.kernels import rbm as rbm
+from daedal.kernels import repair as repair
 from daedal.kernels import replacement as replacement
 from daedal.kernels import rowtable as rowtable
 from daedal.kernels import search as search

@@ -56,7 +56,7 @@ def go_on_climbing(memory: Memory, jobs: Jobs, slot: int, pace: Integers, row: W
             jobs.at[slot], jobs.done[slot] = jobs.top[slot], 0  # beside what is infeasible, gains cannot be compared
             _ask_probes(memory, jobs, slot, row)
             return
-        _rank_gains(jobs, slot)
+        _rank_gains(jobs, slot, memory.code.units)
         jobs.at[slot], jobs.stage[slot] = jobs.top[slot], MERGE
     else:
         _take_merge(memory, jobs, slot, pace)
@@ -91,7 +91,8 @@ def _take_probes(memory: Memory, jobs: Jobs, slot: int) -> None:
 
 
 @njit(**EXACT)
-def _rank_gains(jobs: Jobs, slot: int) -> None:
+def _rank_gains(jobs: Jobs, slot: int, units: Integers) -> None:
+    """Put the variables that gain in order, the largest gain first; of those of one unit, only the first."""
     gains = jobs.gains[slot]
     largest = 0.0
     for i in range(gains.size):
@@ -102,9 +103,24 @@ def _rank_gains(jobs: Jobs, slot: int) -> None:
     count = 0
     while count < gains.size and gains[jobs.order[slot, count]] > LEAST * largest:
         count += 1
+    if units.size:
+        count = _first_of_units(jobs.order[slot, :count], units)
     jobs.improvers[slot], jobs.done[slot] = count, 1  # the best is where the climb goes on from
     if count == 0:
         jobs.top[slot] = jobs.at[slot]
+
+
+@njit(**EXACT)
+def _first_of_units(order: Integers, units: Integers) -> int:
+    """Move the first variable of each unit to the front, in their order; give how many there are."""
+    seen, count = np.zeros(units.size, np.bool_), 0
+    for k in range(order.size):
+        unit = units[order[k]]
+        if not seen[unit]:
+            seen[unit] = True
+            order[count] = order[k]
+            count += 1
+    return count
 
 
 @njit(**EXACT)

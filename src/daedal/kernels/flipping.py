@@ -81,13 +81,18 @@ def go_on_flipping(memory: Memory, gains: Gains, climbers: Climbers, slot: int, 
 def _stand(memory: Memory, gains: Gains, climbers: Climbers, slot: int) -> None:
     """Begin to try flips from the row of the climb's place."""
     row = climbers.rows[slot]
-    key = memory.keys[climbers.at[slot]]
-    for i in range(row.size):
-        row[i] = (key[i // WORD] >> np.uint64(i % WORD)) & _ONE
+    _read_row(memory, climbers, slot)
     climbers.tested[slot, :] = 0
     climbers.failed[slot] = 0
     gains.tried[row.size] += row.size // 2  # where only the number of flips counts: as if half had been made
     appraise(gains, row, climbers.worth[slot])
+
+
+@njit(**EXACT)
+def _read_row(memory: Memory, climbers: Climbers, slot: int) -> None:
+    row, key = climbers.rows[slot], memory.keys[climbers.at[slot]]
+    for i in range(row.size):
+        row[i] = (key[i // WORD] >> np.uint64(i % WORD)) & _ONE
 
 
 @njit(**EXACT)
@@ -98,8 +103,11 @@ def _take_flip(memory: Memory, gains: Gains, climbers: Climbers, slot: int) -> N
     if before > -np.inf:
         learn_gain(gains, i, row, gain_over(value, before))
     if value > before:
-        row[i] ^= 1
         climbers.at[slot] = climbers.asked[slot]
+        if memory.code.kinds.size:  # other bits may have given way
+            _read_row(memory, climbers, slot)
+        else:
+            row[i] ^= 1
         climbers.failed[slot] = 0
         climbers.tested[slot, :] = 0
         gains.tried[row.size] += 1

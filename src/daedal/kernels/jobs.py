@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.counting import WORD, count_bits
+from daedal.kernels.repair import Code, repair_row
 from daedal.kernels.rowtable import add_rows, hash_rows
 from daedal.types import Bits
 
@@ -26,13 +27,17 @@ FREE, CLIMB, MIX = 0, 1, 2
 
 
 class Memory(NamedTuple):
-    """All rows seen, see `daedal.kernels.rowtable`; counts (2,) are the rows there and those whose value is known."""
+    """All rows seen, see `daedal.kernels.rowtable`; counts (2,) are the rows there and those whose value is known.
+
+    Where the bits are the codes of variables, all rows have been repaired (`daedal.kernels.repair`).
+    """
 
     slots: Words  # shape (a power of two,)
     keys: Words  # packed rows, shape (capacity, words)
     values: Floats  # shape (capacity,)
     parents: Integers  # places, -1 for none, shape (capacity,)
     counts: Integers
+    code: Code
 
 
 class Jobs(NamedTuple):
@@ -70,9 +75,15 @@ def new_jobs(slots: int, n: int, asked: int) -> Jobs:
 def place_of(memory: Memory, row: Words, parent: int) -> int:
     """Give the place of a packed row, shape (words,), a new one behind all others where it is new.
 
-    There has to be room for it. A row keeps the parent with which it came.
+    There has to be room for it. A row keeps the parent with which it came. Where it has to be repaired, that is done in
+    a copy.
     """
     rows, hashes, places = row.reshape(1, row.size), np.empty(1, np.uint64), np.full(1, -1)
+    if memory.code.kinds.size:
+        rows = rows.copy()
+        hashes[0] = memory.counts[0]  # so that a row that has to give way somewhere does so elsewhere the next time
+        above = memory.keys[parent] if parent >= 0 else row[:0]
+        repair_row(memory.code, rows[0], above, hashes)
     hash_rows(rows, hashes)
     count, _ = add_rows(memory.slots, memory.keys, memory.counts[0], rows, hashes, 0, places)
     if count > memory.counts[0]:

@@ -92,10 +92,23 @@ def average_linkage(distances: _Floats, merges: _Integers, heights: _Floats) -> 
 
 
 @njit(**OPTIONS)
-def _add_tree(rows: _Words, variables: _Integers, state: _Words, masks: _Words, sizes: _Floats, count: int) -> int:
+def _join_units(distances: _Floats, units: _Integers) -> None:
+    """Leave no distance between the bits of a unit, shape (n,); average linkage does the rest."""
+    for i in range(units.size):
+        for j in range(units.size):
+            if units[i] == units[j]:
+                distances[i, j] = 0.0
+
+
+@njit(**OPTIONS)
+def _add_tree(
+    rows: _Words, variables: _Integers, units: _Integers, state: _Words, masks: _Words, sizes: _Floats, count: int
+) -> int:
     """Write the groups of one tree behind the `count` masks that are there; give the new count."""
     n = variables.size
     distances = information_distances(columns_of(rows, variables), len(rows))
+    if units.size:
+        _join_units(distances, units[variables])
     for i in range(n):
         for j in range(i):
             distances[i, j] += _JITTER * draw_unit(state)
@@ -121,11 +134,12 @@ def _add_tree(rows: _Words, variables: _Integers, state: _Words, masks: _Words, 
 
 
 @njit(**OPTIONS)
-def linkage_groups(rows: _Words, n: int, state: _Words, masks: _Words) -> int:
+def linkage_groups(rows: _Words, n: int, units: _Integers, state: _Words, masks: _Words) -> int:
     """Write the groups of the linkage tree of packed rows, shape (rows, words), as masks, shape (2 n, words).
 
-    The smallest come first, equal ones in random order; groups that the rows never tell apart are not split, and that
-    of all variables is left out. Gives how many there are.
+    Bits of one unit, where there are units (n,), are not split. The smallest groups come first, equal ones in random
+    order; groups that the rows never tell apart are not split, and that of all variables is left out. Gives how many
+    there are.
     """
     variables, count, sizes = np.arange(n), 0, np.empty(2 * n)
     if n > BLOCK:
@@ -135,6 +149,6 @@ def linkage_groups(rows: _Words, n: int, state: _Words, masks: _Words) -> int:
     trees = (n + BLOCK - 1) // BLOCK
     for t in range(trees):
         start, end = t * n // trees, (t + 1) * n // trees
-        count = _add_tree(rows, variables[start:end], state, masks, sizes, count)
+        count = _add_tree(rows, variables[start:end], units, state, masks, sizes, count)
     masks[:count] = masks[:count][np.argsort(sizes[:count])]
     return count

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from daedal.evaluation.caller import Caller, Objective
 from daedal.objectives.process import kill_programs
 from daedal.objectives.program import Program
+from daedal.objectives.space_function import SpaceFunction
 from daedal.problems.base import Problem
 from daedal.problems.registry import canonical_problem, find_problem, problem_file
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
+from daedal.spaces.space import Space
 from daedal.types import Bits
 
 AnyObjective: TypeAlias = Objective | Problem | str
@@ -35,6 +37,7 @@ class BoundObjective:
     optimum: float | None = None
     order: NDArray[np.intp] | None = None  # where variable i stands in the optimizer's rows, shape (n,); None: at i
     spec: str | None = None  # the text that names a problem of daedal, and makes it again
+    space: Space | None = None  # what the bits are codes of
 
     def to_objective(self, x: Bits) -> Bits:
         """Put rows, shape (rows, n) or (n,), in the order of the objective's own variables."""
@@ -46,7 +49,11 @@ class BoundObjective:
 
     def caller(self, sign: int) -> Caller:
         """Make what calls it; sign is -1 if smaller values are better."""
-        return Caller(self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype)
+        if self.space is None:
+            return Caller(self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype)
+        function = SpaceFunction(self.function, self.space, self.vectorized)
+        batch = "a dict of columns, see Space.decode"
+        return Caller(function, vectorized=self.vectorized, sign=sign, dtype=np.uint8, shown=function.show, batch=batch)
 
     @cached_property
     def cache_name(self) -> str | None:
@@ -66,26 +73,38 @@ class BoundObjective:
             self.function.close()
 
 
-def objective_size(objective: AnyObjective, n: int | None) -> int:
-    """Give the number of variables; refuse what is no objective."""
+def objective_size(objective: AnyObjective, n: int | None, space: Space | None = None) -> int:
+    """Give the number of bits; refuse what is no objective."""
     found = find_problem(objective) if isinstance(objective, str) else objective
     if not isinstance(found, type) and _is_problem(found):
+        if space is not None:
+            raise ValueError(
+                f"a space is for a function or a program, but {objective_name(found)} has variables of its own"
+            )
         if n is not None and n != found.n:
             raise ValueError(f"the problem has n={found.n} variables, got n={n}; leave n out")
         return found.n
     if not callable(found) or isinstance(found, type):
         came = f"{type(found).__name__}: {found!r}"
         raise TypeError(f"expected a function, a problem or its name as objective, got {came}")
+    if space is not None:
+        return space.n
     if n is None:
-        raise ValueError("a function needs n, the number of its variables, as in maximize(f, n=60)")
+        raise ValueError("a function needs n, the number of its variables, as in maximize(f, n=60), or a space")
     return check_whole("n", n, least=1, hint="give the number of variables")
 
 
 def bind(
-    objective: AnyObjective, n: int | None, *, seed: int, vectorized: bool = True, shuffle: bool = True
+    objective: AnyObjective,
+    n: int | None,
+    *,
+    seed: int,
+    space: Space | None = None,
+    vectorized: bool = True,
+    shuffle: bool = True,
 ) -> BoundObjective:
     """Make an objective ready."""
-    size, name, spec, order = objective_size(objective, n), objective_name(objective), None, None
+    size, name, spec, order = objective_size(objective, n, space), objective_name(objective), None, None
     if isinstance(objective, str):
         problem, spec = find_problem(objective), objective
         problem.evaluate(np.zeros((1, size), dtype=np.uint8))  # loads its kernel before the clock starts
@@ -94,7 +113,7 @@ def bind(
         problem = objective
     else:
         assert callable(objective)
-        return BoundObjective(name=name, function=objective, n=size, vectorized=vectorized)
+        return BoundObjective(name=name, function=objective, n=size, vectorized=vectorized, space=space)
     optimum = getattr(problem, "optimum", None)
     return BoundObjective(
         name=name, function=problem.evaluate, n=size, dtype=np.uint8, optimum=optimum, order=order, spec=spec

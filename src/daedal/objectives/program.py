@@ -84,10 +84,13 @@ class Program:
 
     def __call__(self, rows: NDArray[Any]) -> Fitness:
         """Give the numbers, shape (rows,), that the program prints for rows of 0s and 1s, shape (rows, n)."""
-        text = _lines(rows)
-        fitness = None if len(rows) else np.empty(0)
+        return self.answers(_lines(rows), len(rows))
+
+    def answers(self, text: bytes, rows: int) -> Fitness:
+        """Give the numbers, shape (rows,), that the program prints for so many lines."""
+        fitness = None if rows else np.empty(0)
         while fitness is None:
-            fitness = self._answers(text, len(rows))
+            fitness = self._answers(text, rows)
         return fitness
 
     def _answers(self, text: bytes, rows: int) -> Fitness | None:

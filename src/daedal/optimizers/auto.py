@@ -17,6 +17,7 @@ from daedal.optimizers.records import Info
 from daedal.optimizers.scatter import Scatter
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
+from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Fitness, State, StateError
 
 FEW = 100
@@ -92,6 +93,11 @@ class Auto(BaseOptimizer):
         self._start = self.initial
         self._inner: BaseOptimizer = self._built(_ILS if self._is_few() else _MIX)
 
+    def encode(self, encoding: Encoding | None) -> None:
+        """Hear, before the first row, what the bits are codes of."""
+        super().encode(encoding)
+        self._inner.encode(encoding)
+
     @property
     def fresh(self) -> bool:  # type: ignore[override]
         """Whether the rows asked for are to be evaluated even where their values are known."""
@@ -132,7 +138,7 @@ class Auto(BaseOptimizer):
             return np.repeat(self._scatter.row, REPEATS, axis=0)
         if self._stage == _FEASIBLE:
             rng = stream(self.seed, Stream.START, 1 + self.evaluations)
-            return rng.integers(0, 2, (SOUGHT, self.n), dtype=np.uint8)
+            return self.random_rows(SOUGHT, rng)
         return self._inner.ask()
 
     def learn(self, rows: Bits, fitness: Fitness) -> Info | None:
@@ -235,6 +241,7 @@ class Auto(BaseOptimizer):
             search = ILS if kind == _ILS else Mix
             made = search(n=self.n, seed=self.seed, limits=limits, initial=self._start, min_batch=self.min_batch)
         made.metered = True
+        made.encode(self.encoding)
         return made
 
     def state(self) -> State:

@@ -13,6 +13,7 @@ from daedal.optimizers.records import Best, Generation, Info
 from daedal.rng import Stream, check_seed, restore_rng, rng_state, stream
 from daedal.settings.checks import check_whole
 from daedal.settings.numbers import as_numbers
+from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Fitness, Json, State, check_bits
 
 
@@ -90,6 +91,8 @@ class BaseOptimizer(ABC):
         Whether the rows asked for are to be evaluated even where their values are known: where values scatter.
     explanation
         What it chose to do, and why, for the result; maybe nothing.
+    encoding
+        What the bits are codes of, or None where they are just bits: see `encode`.
     """
 
     metered = False
@@ -109,6 +112,7 @@ class BaseOptimizer(ABC):
             check_bits(initial, self.n)
         self.initial = initial if initial is not None and len(initial) else None
         self.rng = stream(self.seed, Stream.SEARCH)
+        self.encoding: Encoding | None = None
         self.stop: StopReason | None = None
         self.best: Best | None = None
         self.evaluations = 0
@@ -135,6 +139,19 @@ class BaseOptimizer(ABC):
     def prepare(self) -> None:  # noqa: B027  most need nothing
         """Compile or load what is needed: nothing, unless a subclass says otherwise."""
 
+    def encode(self, encoding: Encoding | None) -> None:
+        """Hear, before the first row, what the bits are codes of.
+
+        Rows that are proposed are repaired, so that all bits are codes, before they are asked for and learned from.
+        """
+        self.encoding = encoding
+
+    def random_rows(self, rows: int, rng: np.random.Generator) -> Bits:
+        """Give so many random rows, shape (rows, n): uniform bits, or uniform values of all variables."""
+        if self.encoding is not None:
+            return self.encoding.sample(rows, rng=rng)
+        return rng.integers(0, 2, (rows, self.n), dtype=np.uint8)
+
     def rows_left(self, rows: int) -> int:
         """Limit a number of rows to the calls of the objective that are left."""
         most = self.limits.max_evaluations
@@ -148,6 +165,7 @@ class BaseOptimizer(ABC):
             before = self.rng.bit_generator.state
             try:
                 rows = self.propose()
+                rows = rows if self.encoding is None else self.encoding.repair(rows)
                 self._asked = rows if self.metered else rows[: self.rows_left(len(rows))]
             finally:
                 if self._asked is None:  # Ctrl-C, say: the checkpoint that is written then has to give the same rows

@@ -183,7 +183,9 @@ class EDA(BaseOptimizer):
 
     def _first_population(self) -> Bits:
         rng = stream(self.seed, Stream.START)
-        rows = rng.integers(0, 2, (self._rows(self.popsize), self.n), dtype=np.uint8)
+        rows = self.random_rows(self._rows(self.popsize), rng)
+        if self.encoding is not None:
+            rows ^= self._mask
         if self.initial is not None:
             given = self.initial[: len(rows)]
             rows[: len(given)] = given ^ self._mask

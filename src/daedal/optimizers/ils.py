@@ -10,13 +10,14 @@ import numpy as np
 
 from daedal import kernels
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.arms import ARMS, Arm, Shares
+from daedal.optimizers.arms import ARMS, Arm, Shares, restart
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.climbs import Climbs
 from daedal.optimizers.configuration import BatchedConfiguration
 from daedal.optimizers.records import Info
 from daedal.optimizers.row_memory import RowMemory, pack, unpack
 from daedal.settings.checks import check_whole
+from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Fitness, State, StateError
 
 _ROUNDS = 20  # searches in a row that lead to known rows alone, before a row is asked for because it is new
@@ -93,13 +94,18 @@ class ILS(BaseOptimizer):
         while small.stop is None:
             small.tell(small.ask().sum(axis=1))
 
+    def encode(self, encoding: Encoding | None) -> None:
+        """Hear, before the first row, what the bits are codes of."""
+        super().encode(encoding)
+        self._memory = RowMemory(self.n, encoding)
+
     def propose(self) -> Bits:
         """Give the rows that the searches wait for; at first, the initial ones, or random ones."""
         if self._memory.count == 0:
             given = self.initial if self.initial is not None else np.empty((0, self.n), np.uint8)
             missing = max(0, self.min_batch - len(given))
-            drawn = self.rng.integers(0, 2, (missing, self.n), dtype=np.uint8)
-            memory = RowMemory(self.n)
+            drawn = self.random_rows(missing, self.rng)
+            memory = RowMemory(self.n, self.encoding)
             memory.add(pack(np.concatenate([given, drawn])))
             self._memory = memory
         return self._memory.waiting_rows()
@@ -190,7 +196,7 @@ class ILS(BaseOptimizer):
         if self._starts:
             self._arm_of[slot] = _NONE
             self._climbs.start(slot, self._starts.pop(0), climb=True)
-        elif is_new or self._memory.count.bit_length() > self.n:  # 2^n rows, or as good as
+        elif is_new or self._memory.is_full:
             place = self._unseen()
             if place == _NONE:
                 return False
@@ -217,14 +223,21 @@ class ILS(BaseOptimizer):
         left = np.inf if most is None else (most - self.calls - self._memory.waiting) / self.n
         x = unpack(self._memory.keys(np.array([self._incumbent])), self.n)[0]
         for arm in self._shares.choose(left):
-            row = self.arms[arm].start(x, self.rng)
+            row = self._started(self.arms[arm], x)
             if row is not None:
                 return arm, row
-        return _NONE, self.rng.integers(0, 2, self.n, dtype=np.uint8)
+        return _NONE, self.random_rows(1, self.rng)[0]
+
+    def _started(self, arm: Arm, x: Bits) -> Bits | None:
+        """Give the row that an arm begins with; a random one where that is what it gives."""
+        if self.encoding is not None and arm.start is restart:
+            drawn: Bits = self.random_rows(1, self.rng)[0]
+            return drawn
+        return arm.start(x, self.rng)
 
     def _unseen(self) -> int:
         """Give the place of a new row, or _NONE where there is none left."""
-        return self._memory.add_unseen(lambda: pack(self.rng.integers(0, 2, (1, self.n), dtype=np.uint8)))
+        return self._memory.add_unseen(lambda: pack(self.random_rows(1, self.rng)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from daedal.optimizers.records import Info
 from daedal.optimizers.surrogate import FIRST, Surrogate
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
+from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Fitness, State
 
 MEMBERS = 14
@@ -94,6 +95,11 @@ class Mix(BaseOptimizer):
         self.surrogate = Surrogate(self.n, _model_for(self.n)) if model else None
         self._since = 0  # rows of this generation
         self._top = -np.inf  # the best value so far
+
+    def encode(self, encoding: Encoding | None) -> None:
+        """Hear, before the first row, what the bits are codes of."""
+        super().encode(encoding)
+        self.population.encode(encoding)
 
     def propose(self) -> Bits:
         """Give the rows that climbs, mixings and the model wait for, shape (rows, n)."""

@@ -16,6 +16,7 @@ from daedal.optimizers.eda import EDA
 from daedal.optimizers.popsize import fits_memory
 from daedal.optimizers.records import Best, Info
 from daedal.rng import Stream, stream
+from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Fitness, State, StateError
 
 CHECKED = 0.08
@@ -90,6 +91,11 @@ class Noisy(BaseOptimizer):
         self._squares = np.empty(0)
         self._counts = np.empty(0)
 
+    def encode(self, encoding: Encoding | None) -> None:
+        """Hear, before the first row, what the bits are codes of."""
+        super().encode(encoding)
+        self._population.encode(encoding)
+
     def prepare(self) -> None:
         """Compile or load what the population needs."""
         self._population.prepare()
@@ -120,6 +126,7 @@ class Noisy(BaseOptimizer):
         ranked = rows[np.argsort(-values, kind="stable")]
         agreed = self._population.majority()[None]
         found = np.concatenate([agreed, self._maxima(agreed), ranked])
+        found = found if self.encoding is None else self.encoding.repair(found)
         _, first = np.unique(found, axis=0, return_index=True)
         self._candidates = found[np.sort(first)[:CANDIDATES]]
         self._sums, self._squares = np.zeros((2, len(self._candidates)))
@@ -186,6 +193,7 @@ class Noisy(BaseOptimizer):
         initial = None if self.initial is None or self.restarts else self.initial[: self.popsize]
         made = EDA(n=self.n, model=UMDA(), popsize=self.popsize, seed=seed, limits=limits, initial=initial)
         made.metered = True
+        made.encode(self.encoding)
         return made
 
     def state(self) -> State:

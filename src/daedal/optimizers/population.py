@@ -12,6 +12,7 @@ import numpy as np
 
 from daedal import kernels
 from daedal.optimizers.row_memory import RowMemory, pack
+from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Json, State, StateError, words_of
 
 GROWTH = 1.4
@@ -71,6 +72,10 @@ class Population:
         self._before = np.empty(0)  # their values
         self._groups = np.empty((0, words_of(n)), np.uint64)
         self._offered = np.empty((0, words_of(n)), np.uint64)
+
+    def encode(self, encoding: Encoding | None) -> None:
+        """Hear, before the first row, what the bits are codes of."""
+        self.memory = RowMemory(self.n, encoding)
 
     def begin(self, initial: Bits | None) -> None:
         """Ask for the first rows: all the initial ones, at the best of which the first climbs will begin."""
@@ -172,15 +177,9 @@ class Population:
         """Begin so many climbs, from the rows given, then from random ones."""
         given = np.empty((0, words_of(self.n)), np.uint64) if rows is None else rows
         self._generation = 0
-        self._starts = np.concatenate([given, self._random_rows(count - len(given))])
+        self._starts = np.concatenate([given, self.memory.random_rows(count - len(given), self._draws)])
         self._ends = np.full(len(self._starts), -1)
         self._progress[:] = 0
-
-    def _random_rows(self, count: int) -> kernels.jobs.Words:
-        rows = np.empty((max(0, count), words_of(self.n)), np.uint64)
-        for row in rows:
-            kernels.draws.draw_row(self._draws, self.n, row)
-        return rows
 
     def _start_mixing(self) -> None:
         """Begin a generation: the best members go first, and all of them learn from how the population is now."""
@@ -188,14 +187,14 @@ class Population:
         self._before = self.memory.values(self._current)
         self._queue = np.argsort(-self._before, kind="stable")
         self._donors = self.memory.keys(self._current)
-        groups = np.empty((2 * self.n, words_of(self.n)), np.uint64)
-        count = kernels.linkage.linkage_groups(self._donors, self.n, self._draws, groups)
+        groups, units = np.empty((2 * self.n, words_of(self.n)), np.uint64), self.memory.table.code.units
+        count = kernels.linkage.linkage_groups(self._donors, self.n, units, self._draws, groups)
         self._groups = groups[:count]
         self._progress[:] = 0
 
     def _ask_unseen(self) -> None:
         """Ask for a row because it is new, where all that the search leads to is known."""
-        self.exhausted = self.memory.add_unseen(lambda: self._random_rows(1)) < 0
+        self.exhausted = self.memory.add_unseen(lambda: self.memory.random_rows(1, self._draws)) < 0
 
     def state(self) -> State:
         """Give what is needed to go on from here."""

@@ -10,6 +10,7 @@ from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.popsize import default_popsize, fits_memory
 from daedal.optimizers.records import Info
 from daedal.rng import Stream, stream
+from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Fitness, State
 
 FIRST_POPSIZE = 16
@@ -85,6 +86,11 @@ class Restarts(BaseOptimizer):
         self._paid = 0  # calls of all batches that were learned from
         self._population = self._built()
 
+    def encode(self, encoding: Encoding | None) -> None:
+        """Hear, before the first row, what the bits are codes of."""
+        super().encode(encoding)
+        self._population.encode(encoding)
+
     def prepare(self) -> None:
         """Compile or load what a population needs, unless the evaluations end with the first one of the first."""
         if self.generation or self.rows_left(self.popsize + 1) > self.popsize:
@@ -122,6 +128,7 @@ class Restarts(BaseOptimizer):
             seed = int(stream(self.seed, Stream.RESTART, self.restarts).integers(2**63))
         made = self.build(popsize=self.popsize, seed=seed, limits=self._population_limits, initial=self.initial)
         made.metered = True  # this one cuts batches, and says what they cost
+        made.encode(self.encoding)
         return made
 
     def state(self) -> State:

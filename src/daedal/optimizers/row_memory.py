@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from daedal import kernels
 from daedal.settings.checks import check_fits
+from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Fitness, State, StateError, words_of
 
 Words = NDArray[np.uint64]
@@ -41,13 +42,28 @@ class RowMemory:
     ----------
     n
         Number of variables.
+    encoding
+        What the bits are codes of, or None; rows are repaired as they come.
     table
         What kernels take: see `daedal.kernels.jobs.Memory`.
     """
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, encoding: Encoding | None = None) -> None:
         self.n = n
-        self.table = _table(words_of(n), _LEAST)
+        self.encoding = encoding
+        self.table = self._table()
+
+    def _table(self) -> kernels.jobs.Memory:
+        slots, words = _slots(_LEAST), words_of(self.n)
+        _check_fits(words, slots)
+        return kernels.jobs.Memory(
+            slots=np.zeros(slots, np.uint64),
+            keys=np.empty((_capacity(slots), words), np.uint64),
+            values=np.empty(_capacity(slots)),
+            parents=np.empty(_capacity(slots), np.int64),
+            counts=np.zeros(2, np.int64),
+            code=kernels.repair.no_code() if self.encoding is None else self.encoding.code,
+        )
 
     @property
     def count(self) -> int:
@@ -63,6 +79,11 @@ class RowMemory:
     def waiting(self) -> int:
         """Rows that wait for their values: the last ones."""
         return self.count - self.known
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every row there is has a place."""
+        return self.count.bit_length() > self.n if self.encoding is None else self.count >= self.encoding.size
 
     def values(self, places: Integers) -> Fitness:
         """Give values, shape (rows,), of rows by their places."""
@@ -95,16 +116,25 @@ class RowMemory:
 
     def add_unseen(self, draw: Callable[[], Words]) -> int:
         """Give the place of a row that is new: a random one, which `draw` gives packed; -1 where none is left."""
-        total = 2**self.n if self.n <= _MOST_LISTED else None
-        if self.count == total:
+        if self.is_full:
             return -1
         self.reserve(1)
-        if total is not None:
-            return int(kernels.flipping.add_unseen(self.table, draw()[0], total))
+        if self.encoding is None and self.n <= _MOST_LISTED:
+            return int(kernels.flipping.add_unseen(self.table, draw()[0], 2**self.n))
         count = self.count
         while self.count == count:
             place = int(self.add(draw())[0])
         return place
+
+    def random_rows(self, count: int, draws: Words) -> Words:
+        """Give random rows, packed, shape (count, words), or none below 0; draws (1,) moves on."""
+        if self.encoding is not None:
+            rng = np.random.Generator(np.random.SFC64(int(kernels.draws.draw_word(draws))))
+            return pack(self.encoding.sample(max(0, count), rng=rng))
+        rows = np.empty((max(0, count), words_of(self.n)), np.uint64)
+        for row in rows:
+            kernels.draws.draw_row(draws, self.n, row)
+        return rows
 
     def reserve(self, rows: int) -> None:
         """Make room for so many new rows: one array after the other, so that no two tables are held at a time."""
@@ -115,7 +145,8 @@ class RowMemory:
         _check_fits(words_of(self.n), slots, copied=count)
         self.table = self.table._replace(slots=np.zeros(0, np.uint64))  # made anew below
         for name in ("keys", "values", "parents"):
-            self.table = self.table._replace(**{name: _longer(getattr(self.table, name), _capacity(slots), count)})
+            longer: dict[str, Any] = {name: _longer(getattr(self.table, name), _capacity(slots), count)}
+            self.table = self.table._replace(**longer)
         self.table = self.table._replace(slots=np.zeros(slots, np.uint64))
         kernels.rowtable.rebuild(self.table.slots, self.table.keys, count)
 
@@ -139,7 +170,7 @@ class RowMemory:
             raise StateError("expected each row to come after the one that it is a change of, got some before")
         if self.n % _WORD and count and (keys[:, -1] >> np.uint64(self.n % _WORD)).any():
             raise StateError(f"expected packed rows of {self.n} bits, got longer ones")
-        self.table = _table(words_of(self.n), _LEAST)
+        self.table = self._table()
         self.reserve(count)
         self.table.keys[:count], self.table.parents[:count] = keys, parents
         self.table.values[: len(numbers)] = numbers
@@ -163,18 +194,6 @@ def _check_fits(words: int, slots: int, *, copied: int = 0) -> None:
         8 * (_capacity(slots) * (words + 2) + slots + copied * words),
         f"remembering {_capacity(slots):,} rows of about {64 * words:,} bits",
         advice="give fewer max_evaluations, or take the algorithm umda, which remembers a population",
-    )
-
-
-def _table(words: int, rows: int) -> kernels.jobs.Memory:
-    slots = _slots(rows)
-    _check_fits(words, slots)
-    return kernels.jobs.Memory(
-        slots=np.zeros(slots, np.uint64),
-        keys=np.empty((_capacity(slots), words), np.uint64),
-        values=np.empty(_capacity(slots)),
-        parents=np.empty(_capacity(slots), np.int64),
-        counts=np.zeros(2, np.int64),
     )
 
 

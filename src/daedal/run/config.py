@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
@@ -21,18 +19,18 @@ from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objectiv
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
-from daedal.run.loop import Callback, Display, Outcome, Run
-from daedal.settings.numbers import as_numbers
+from daedal.run.initial import Initial, read_initial
+from daedal.run.loop import Run
+from daedal.run.outcome import Callback, Display, Outcome
 from daedal.settings.parameters import plain
+from daedal.spaces.description import describe
+from daedal.spaces.space import Space
 from daedal.storage.checkpoint_file import CheckpointError
 from daedal.storage.kinds import check_apart
-from daedal.types import Bits, Fitness, Json, State, check_bits
+from daedal.types import Json, State
 
 if TYPE_CHECKING:
     from daedal.evaluation.sqlite_cache import SQLiteCache
-
-Initial: TypeAlias = "NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]"
-"""Rows to begin with, shape (rows, n); or rows and their values, which are then not evaluated again."""
 
 DisplayFactory: TypeAlias = Callable[[str, float | None], AbstractContextManager[Display]]
 """Makes what shows a run, from its title and the value to reach."""
@@ -44,6 +42,8 @@ class RunConfig:
 
     objective: AnyObjective
     n: int | None = None
+    space: Space | None = None
+    names: tuple[str, ...] | None = None
     algorithm: Algorithm
     seed: int
     minimize: bool = False
@@ -52,6 +52,11 @@ class RunConfig:
     limits: Limits = field(default_factory=Limits)
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
     initial: Initial | None = field(default=None, compare=False)
+
+    @property
+    def size(self) -> int | None:
+        """Number of bits, where the objective does not know it."""
+        return self.n if self.space is None else self.space.n
 
     @property
     def sign(self) -> int:
@@ -90,7 +95,14 @@ class RunConfig:
         warning = self.budget_warning() if warn and state is None else None
         if warning is not None:
             warnings.warn(warning, BudgetWarning, stacklevel=3)
-        objective = bind(self.objective, self.n, seed=self.seed, vectorized=self.vectorized, shuffle=self.shuffle)
+        objective = bind(
+            self.objective,
+            self.n,
+            space=self.space,
+            seed=self.seed,
+            vectorized=self.vectorized,
+            shuffle=self.shuffle,
+        )
         limits = algorithm.with_limits(self.limits, has_goal=self._goal(objective) is not None)
         config = dataclasses.replace(self, algorithm=algorithm, limits=limits)
         with ExitStack() as closing:
@@ -105,7 +117,7 @@ class RunConfig:
     def _resolved(self) -> Algorithm:
         """Give the algorithm with everything chosen that the user left open."""
         return self.algorithm.resolved(
-            objective_size(self.objective, self.n),
+            objective_size(self.objective, self.n, self.space),
             max_evaluations=self.algorithm.with_limits(self.limits).max_evaluations,
             workers=self.evaluation.workers,
         )
@@ -122,7 +134,7 @@ class RunConfig:
         checkpointer: Checkpointer | None,
         callback: Callback | None,
     ) -> Run:
-        rows, values = _initial(self.initial, objective)
+        rows, values = read_initial(self.initial, objective, self.names)
         goal = self._goal(objective)
         optimizer = self.algorithm.configuration.build(
             n=objective.n,
@@ -148,6 +160,7 @@ class RunConfig:
             limits=self.limits,
             config=State(arrays={}, fields=self.to_json(objective)),
             to_objective=objective.to_objective,
+            encoding=None if self.space is None else self.space.encoding,
             checkpointer=checkpointer,
             callback=callback,
         )
@@ -162,6 +175,8 @@ class RunConfig:
                 "objective will change"
             )
         assert self.evaluation.cache is not None
+        if self.space is not None:  # the same bits mean something else in another space
+            name = f"{name} of {json.dumps(describe(self.space))}"
         return SQLiteCache(self.evaluation.cache, n=objective.n, objective=name, version=self.evaluation.version)
 
     def _optimum(self, objective: BoundObjective) -> float | None:
@@ -209,6 +224,8 @@ class RunConfig:
             seed=self.seed,
             optimum=self._optimum(objective),
             explanation=getattr(run.optimizer, "explanation", ""),
+            space=self.space,
+            names=self.names,
         )
 
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:
@@ -217,6 +234,8 @@ class RunConfig:
             "objective": objective.name,
             "spec": objective.spec,
             "n": int(objective.n),
+            "space": None if self.space is None else describe(self.space),
+            "names": None if self.names is None else list(self.names),
             "vectorized": bool(self.vectorized),
             "shuffle": bool(self.shuffle),
             "minimize": bool(self.minimize),
@@ -235,27 +254,3 @@ def _restore(run: Run, state: State) -> None:
     except (ValueError, TypeError, KeyError, IndexError) as error:
         said = " ".join(str(error).split())
         raise CheckpointError(f"the checkpoint does not fit its own run: {said[:300]}") from error
-
-
-def _initial(initial: Initial | None, objective: BoundObjective) -> tuple[Bits | None, Fitness | None]:
-    """Give the rows to begin with, in the optimizer's order, and their values if they are known."""
-    if initial is None:
-        return None, None
-    given, values = initial if isinstance(initial, tuple) else (initial, None)
-    array = np.asarray(given)
-    if array.ndim != 2 or array.dtype.kind not in "iub" or not np.isin(array, (0, 1)).all():
-        raise ValueError(
-            f"expected initial rows of 0 and 1, shape (rows, {objective.n}), got shape={array.shape}, "
-            f"dtype={array.dtype}"
-        )
-    rows = np.ascontiguousarray(array, dtype=np.uint8)
-    check_bits(rows, objective.n)
-    if values is None:
-        return objective.to_optimizer(rows), None
-    numbers = as_numbers(values, source="as values of the initial rows")
-    if numbers.shape != (len(rows),):
-        raise ValueError(f"expected {len(rows)} values for {len(rows)} initial rows, got shape={numbers.shape}")
-    if np.isnan(numbers).any():
-        first = int(np.isnan(numbers).argmax())
-        raise ValueError(f"expected a number as the value of each initial row, got nan in row {first + 1}")
-    return objective.to_optimizer(rows), numbers

@@ -6,9 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -21,33 +19,13 @@ from daedal.optimizers.base import BaseOptimizer, Optimizer
 from daedal.optimizers.records import Best, Generation
 from daedal.run.best_so_far import with_best
 from daedal.run.checkpoint import Checkpointer, history_state, restored_history
+from daedal.run.outcome import Callback, Display, Outcome
+from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, State, StateError, check_bits
-
-Callback: TypeAlias = Callable[[Generation], object]
-"""Called after each generation; returns True to stop the run."""
 
 IDLE_BATCHES, IDLE_ROWS = 20, 10_000
 """How many batches in a row, and rows in them, may be known already before a run with a budget is over: by then the
 optimizer goes round in circles, and would spend nothing for ever."""
-
-
-class Display(Protocol):
-    """Shows a run as it goes."""
-
-    def update(self, record: Generation) -> None:
-        """Show one more generation."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """How a run ended: its best solution (in the optimizer's order and sign), why, its records, and its times."""
-
-    best: Best
-    stop: StopReason
-    history: tuple[Generation, ...]
-    seconds: float
-    cpu_seconds: float
-    cpu_seconds_to_best: float
 
 
 class Run:
@@ -55,8 +33,8 @@ class Run:
 
     Of the limits the time and the calls of the objective are watched here, whoever wrote the optimizer: a batch that
     the evaluations do not suffice for is cut to the rows that they do suffice for. `config` is what else a checkpoint
-    has to hold; `to_objective` puts a row into the order of the objective's own variables. Records have the objective's
-    own sign.
+    has to hold; `to_objective` puts a row into the order of the objective's own variables. `encoding` says what
+    bits are codes of, where they are. Records have the objective's own sign.
     """
 
     def __init__(
@@ -68,6 +46,7 @@ class Run:
         limits: Limits,
         config: State,
         to_objective: Callable[[Bits], Bits] = lambda x: x,
+        encoding: Encoding | None = None,
         checkpointer: Checkpointer | None = None,
         callback: Callback | None = None,
     ) -> None:
@@ -77,10 +56,12 @@ class Run:
         self.limits = limits
         self.config = config
         self.to_objective = to_objective
+        self.encoding = encoding
         self.checkpointer = checkpointer
         self.callback = callback
         if isinstance(optimizer, BaseOptimizer):
             optimizer.metered = True
+            optimizer.encode(encoding)
         self.history: list[Generation] = []
         self.stop: StopReason | None = None
         self._idle_batches = 0  # in a row, of known rows alone
@@ -233,7 +214,13 @@ class Run:
                 raise ValueError(f"expected rows of 0 and 1, got {f'a {rows.max()}' if len(rows) else 'none'}")
         except ValueError as error:
             raise ValueError(f"{type(self.optimizer).__name__}.ask(): {error}") from None
+        if self.encoding is not None and not isinstance(self.optimizer, BaseOptimizer):
+            return self.encoding.repair(rows)  # whoever wrote it knows nothing of codes
         return rows
+
+    def _repaired(self, x: Bits) -> Bits:
+        """Give what was evaluated for a row, shape (n,), as an optimizer has it."""
+        return x if self.encoding is None else self.encoding.repair(x[None])[0]
 
     def _number(self, name: str, value: object) -> float:
         """Give a number of a record as a checkpoint gives it back."""
@@ -266,7 +253,7 @@ class Run:
         assert self.stop is not None
         assert best is not None
         return Outcome(
-            best=best,
+            best=dataclasses.replace(best, x=self._repaired(best.x)),
             stop=self.stop,
             history=tuple(self.history),
             seconds=self.seconds,
@@ -277,7 +264,10 @@ class Run:
     def _best_so_far(self) -> BestSoFar | None:
         """Give the best solution as the objective has it."""
         best = self._found()
-        return None if best is None else BestSoFar(self.to_objective(best.x), self.sign * best.fitness)
+        if best is None:
+            return None
+        x = self.to_objective(self._repaired(best.x))
+        return BestSoFar(x, self.sign * best.fitness, self.evaluator.caller.shown(x))
 
     def _found(self) -> Best | None:
         """Give the best solution: the optimizer's, or one of a batch that was broken off."""

@@ -13,6 +13,8 @@ from daedal.optimizers.registry import AnyAlgorithm, find_algorithm, restored_al
 from daedal.problems.registry import canonical_problem, file_settings, problem_file
 from daedal.run.config import RunConfig
 from daedal.settings.parameters import plain
+from daedal.spaces.description import described
+from daedal.spaces.space import Space
 from daedal.storage.checkpoint_file import CheckpointError
 from daedal.types import State, StateError
 
@@ -39,7 +41,9 @@ def restored_config(
         name, spec = kept.text("objective"), kept.text("spec") if kept.given("spec") else None
         config = RunConfig(
             objective=_objective(path, name, spec, objective),
-            n=kept.whole("n"),
+            n=None if kept.given("space") else kept.whole("n"),
+            space=_space(kept),
+            names=_names(kept),
             algorithm=_algorithm(kept, algorithm),
             seed=kept.whole("seed"),
             minimize=kept.truth("minimize"),
@@ -53,6 +57,27 @@ def restored_config(
     if _essence(spec) != _essence(config.objective if isinstance(config.objective, str) else None):
         raise ValueError(f"expected the objective of the run, {name!r}, got {objective_name(config.objective)!r}")
     return config
+
+
+def _space(kept: State) -> Space | None:
+    if not kept.given("space"):
+        return None
+    try:
+        space = described(kept.inner("space").fields)
+    except (ValueError, TypeError) as error:
+        raise StateError(f"expected the space of the run: {error}") from error
+    if space.n != kept.whole("n"):
+        raise StateError(f"expected a space of {kept.whole('n')} bits, got one of {space.n}")
+    return space
+
+
+def _names(kept: State) -> tuple[str, ...] | None:
+    if not kept.given("names"):
+        return None
+    names = tuple(map(str, kept.listed("names")))
+    if len(set(names)) != kept.whole("n"):
+        raise StateError(f"expected {kept.whole('n')} names of variables, got {len(set(names))}")
+    return names
 
 
 def _objective(path: str, name: str, spec: str | None, given: AnyObjective | None) -> AnyObjective:

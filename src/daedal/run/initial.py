@@ -1,0 +1,69 @@
+"""Solutions to begin with, as users give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.objectives.bound import BoundObjective
+from daedal.settings.numbers import as_numbers
+from daedal.spaces.given import flags, holds_values, read_values
+from daedal.types import Bits, Fitness, check_bits
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Solutions: TypeAlias = "NDArray[Any] | Mapping[str, object] | Sequence[Mapping[str, object]] | DataFrame"
+"""Rows of bits, shape (rows, n); or values by name: of one solution, of several, or a data frame."""
+
+Initial: TypeAlias = "Solutions | tuple[Solutions, NDArray[Any]]"
+"""Solutions to begin with; or solutions and their values, which are then not evaluated again."""
+
+
+def read_initial(
+    initial: Initial | None, objective: BoundObjective, names: Sequence[str] | None = None
+) -> tuple[Bits | None, Fitness | None]:
+    """Give the rows to begin with, in the optimizer's order, and their values if they are known."""
+    if initial is None:
+        return None, None
+    paired = isinstance(initial, tuple) and len(initial) == 2 and not holds_values(initial)
+    given, values = initial if paired else (initial, None)
+    space = objective.space if names is None else flags(names)
+    if space is not None and holds_values(given):
+        rows, worth = read_values(given, space)
+        values = worth if values is None else values
+    else:
+        rows = _bits(given, objective)
+    if values is None:
+        return objective.to_optimizer(rows), None
+    return objective.to_optimizer(rows), _values(values, len(rows))
+
+
+def _bits(given: object, objective: BoundObjective) -> Bits:
+    if holds_values(given):
+        raise ValueError(
+            "expected initial rows of 0 and 1, got values by name, which need a space or names of variables"
+        )
+    array = np.asarray(given)
+    if array.ndim != 2 or array.dtype.kind not in "iub" or not np.isin(array, (0, 1)).all():
+        by_name = "values by name, or " if objective.space is not None else ""
+        raise ValueError(
+            f"expected {by_name}initial rows of 0 and 1, shape (rows, {objective.n}), got shape={array.shape}, "
+            f"dtype={array.dtype}"
+        )
+    rows = np.ascontiguousarray(array, dtype=np.uint8)
+    check_bits(rows, objective.n)
+    return rows if objective.space is None else objective.space.encoding.repair(rows)
+
+
+def _values(given: object, rows: int) -> Fitness:
+    numbers = as_numbers(given, source="as values of the initial rows")
+    if numbers.shape != (rows,):
+        raise ValueError(f"expected {rows} values for {rows} initial rows, got shape={numbers.shape}")
+    if np.isnan(numbers).any():
+        first = int(np.isnan(numbers).argmax())
+        raise ValueError(f"expected a number as the value of each initial row, got nan in row {first + 1}")
+    return numbers
