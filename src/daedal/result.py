@@ -22,8 +22,11 @@ class Result:
     fitness
         Their value, as the objective gave it.
     feasible
-        Whether anything feasible was found; where every value was -inf (inf when minimising) it was not, and x is one
-        of these solutions.
+        Whether anything feasible was found; where every value was -inf (inf when minimising), or every row violated a
+        constraint, it was not, and x is the best of these solutions.
+    violation, violations
+        By how much x violates constraints, in sum and each, in their order; 0 where it is feasible. The sum is inf
+        where the value says that x is infeasible.
     success
         Whether the target, or the known optimum, was reached; None where neither is known.
     stop
@@ -57,6 +60,8 @@ class Result:
     x: Bits
     fitness: float
     feasible: bool
+    violation: float
+    violations: tuple[float, ...]
     success: bool | None
     stop: StopReason
     evaluations: int
@@ -80,7 +85,7 @@ class Result:
 
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"
-        feasible = "" if self.feasible else "feasible=False, "
+        feasible = "" if self.feasible else f"feasible=False, violation={self.violation:g}, "
         return (
             f"Result(fitness={self.fitness:g}, {feasible}x={to_text(self.x)}, success={self.success}, "
             f"stop={self.stop}, evaluations={self.evaluations}, generations={self.generations}, "

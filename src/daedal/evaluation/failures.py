@@ -34,13 +34,17 @@ class BestSoFar:
         Bits, shape (n,), in the order of the objective's own variables.
     fitness
         Their value, as the objective gave it.
+    violation
+        By how much they violate constraints, in sum.
     """
 
     x: Bits
     fitness: float
+    violation: float = 0.0
 
     def __str__(self) -> str:
-        return f"the best so far has fitness {self.fitness:.10g}: {to_text(self.x)}"
+        beyond = f" and is not feasible, by {self.violation:.10g}" if self.violation > 0 else ""
+        return f"the best so far has fitness {self.fitness:.10g}{beyond}: {to_text(self.x)}"
 
 
 @dataclass(frozen=True)

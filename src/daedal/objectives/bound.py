@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, TypeGuard
@@ -17,10 +17,22 @@ from daedal.problems.base import Problem
 from daedal.problems.registry import canonical_problem, find_problem, problem_file
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
-from daedal.types import Bits
+from daedal.types import Amounts, Bits, Fitness
 
 AnyObjective: TypeAlias = Objective | Problem | str
 """What can be optimised: a function, a problem, or the name of one ("hiff:n=64")."""
+
+
+@dataclass(frozen=True)
+class ConstrainedProblem:
+    """A problem with a method `violations`, as a function that gives pairs."""
+
+    problem: Problem
+
+    def __call__(self, x: Bits) -> tuple[Fitness, Amounts]:
+        """Give values, shape (rows,), and by how much constraints are violated, shape (rows, constraints)."""
+        violations: Callable[[Bits], Amounts] = self.problem.violations  # type: ignore[attr-defined]
+        return self.problem.evaluate(x.copy()), violations(x)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +47,7 @@ class BoundObjective:
     optimum: float | None = None
     order: NDArray[np.intp] | None = None  # where variable i stands in the optimizer's rows, shape (n,); None: at i
     spec: str | None = None  # the text that names a problem of daedal, and makes it again
+    constraints: tuple[Objective, ...] = ()  # functions of the same rows
 
     def to_objective(self, x: Bits) -> Bits:
         """Put rows, shape (rows, n) or (n,), in the order of the objective's own variables."""
@@ -46,7 +59,14 @@ class BoundObjective:
 
     def caller(self, sign: int) -> Caller:
         """Make what calls it; sign is -1 if smaller values are better."""
-        return Caller(self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype)
+        return Caller(
+            self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype, constraints=self.constraints
+        )
+
+    @property
+    def constrained(self) -> bool:
+        """Whether there are constraints for sure; a function may give violations beside its values, too."""
+        return bool(self.constraints) or isinstance(self.function, ConstrainedProblem)
 
     @cached_property
     def cache_name(self) -> str | None:
@@ -81,10 +101,27 @@ def objective_size(objective: AnyObjective, n: int | None) -> int:
     return check_whole("n", n, least=1, hint="give the number of variables")
 
 
+def check_functions(constraints: object) -> tuple[Objective, ...]:
+    """Give constraints, a sequence of functions, as a tuple; refuse anything else."""
+    if constraints is None:
+        return ()
+    listed = tuple(constraints) if isinstance(constraints, list | tuple) else None
+    if listed is None or not all(callable(one) and not isinstance(one, type) for one in listed):
+        raise TypeError(f"expected a list of functions as constraints, as in constraints=[g], got {constraints!r:.80}")
+    return listed
+
+
 def bind(
-    objective: AnyObjective, n: int | None, *, seed: int, vectorized: bool = True, shuffle: bool = True
+    objective: AnyObjective,
+    n: int | None,
+    *,
+    seed: int,
+    vectorized: bool = True,
+    shuffle: bool = True,
+    constraints: Sequence[Objective] = (),
 ) -> BoundObjective:
     """Make an objective ready."""
+    functions = check_functions(tuple(constraints))
     size, name, spec, order = objective_size(objective, n), objective_name(objective), None, None
     if isinstance(objective, str):
         problem, spec = find_problem(objective), objective
@@ -94,10 +131,16 @@ def bind(
         problem = objective
     else:
         assert callable(objective)
-        return BoundObjective(name=name, function=objective, n=size, vectorized=vectorized)
-    optimum = getattr(problem, "optimum", None)
+        return BoundObjective(name=name, function=objective, n=size, vectorized=vectorized, constraints=functions)
     return BoundObjective(
-        name=name, function=problem.evaluate, n=size, dtype=np.uint8, optimum=optimum, order=order, spec=spec
+        name=name,
+        function=ConstrainedProblem(problem) if hasattr(problem, "violations") else problem.evaluate,
+        n=size,
+        dtype=np.uint8,
+        optimum=None if functions else getattr(problem, "optimum", None),  # that of another problem
+        order=order,
+        spec=spec,
+        constraints=functions,
     )
 
 

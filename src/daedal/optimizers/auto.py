@@ -145,7 +145,7 @@ class Auto(BaseOptimizer):
         if self._stage == _FEASIBLE:
             self._seek(rows, fitness)
             return None
-        self._inner.settle(len(rows), calls=cost)
+        self._inner.settle(len(rows), calls=cost, amounts=self.amounts)
         record = self._inner.tell(fitness)
         self.stop = self._inner.stop
         if self._stage == _POPULATION:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.evaluation.caller import Objective
 from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import BudgetWarning, Limits, meets
@@ -21,7 +22,8 @@ from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objectiv
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
-from daedal.run.loop import Callback, Display, Outcome, Run
+from daedal.run.loop import Callback, Display, Run
+from daedal.run.outcome import Outcome
 from daedal.settings.numbers import as_numbers
 from daedal.settings.parameters import plain
 from daedal.storage.checkpoint_file import CheckpointError
@@ -43,6 +45,7 @@ class RunConfig:
     """What a run is: everything that its result depends on, and how evaluations run; see `maximize`."""
 
     objective: AnyObjective
+    constraints: tuple[Objective, ...] = ()
     n: int | None = None
     algorithm: Algorithm
     seed: int
@@ -90,7 +93,14 @@ class RunConfig:
         warning = self.budget_warning() if warn and state is None else None
         if warning is not None:
             warnings.warn(warning, BudgetWarning, stacklevel=3)
-        objective = bind(self.objective, self.n, seed=self.seed, vectorized=self.vectorized, shuffle=self.shuffle)
+        objective = bind(
+            self.objective,
+            self.n,
+            seed=self.seed,
+            vectorized=self.vectorized,
+            shuffle=self.shuffle,
+            constraints=self.constraints,
+        )
         limits = algorithm.with_limits(self.limits, has_goal=self._goal(objective) is not None)
         config = dataclasses.replace(self, algorithm=algorithm, limits=limits)
         with ExitStack() as closing:
@@ -137,9 +147,16 @@ class RunConfig:
             order=objective.order,
             options=self.evaluation,
             cache=cache,
+            constrained=objective.constrained,
             on_exit=objective.on_exit,
         )
-        if rows is not None and values is not None:
+        if rows is not None and values is not None and objective.constrained:
+            warnings.warn(
+                "the initial rows are evaluated, because their values are known but not whether they are feasible",
+                BudgetWarning,
+                stacklevel=4,
+            )
+        elif rows is not None and values is not None:
             evaluator.preload(rows, values)
         return Run(
             optimizer,
@@ -180,6 +197,7 @@ class RunConfig:
     def _result(self, objective: BoundObjective, run: Run, outcome: Outcome) -> Result:
         """Report in the objective's own signs and order."""
         best, goal, settings, evaluator = outcome.best, self._goal(objective), self.algorithm.settings(), run.evaluator
+        feasible = best.fitness > -math.inf and not outcome.violation > 0
         popsize = settings.get("popsize")
         if popsize == "auto":
             popsize = getattr(run.optimizer, "popsize", None)  # the last one
@@ -188,8 +206,10 @@ class RunConfig:
         return Result(
             x=objective.to_objective(best.x),
             fitness=self.sign * best.fitness,
-            feasible=best.fitness > -math.inf,
-            success=None if goal is None else meets(best.fitness, self.sign * goal),
+            feasible=feasible,
+            violation=0.0 if feasible else outcome.violation,
+            violations=outcome.violations,
+            success=None if goal is None else feasible and meets(best.fitness, self.sign * goal),
             stop=outcome.stop,
             evaluations=evaluator.evaluations,
             evaluations_to_best=best.evaluations,
@@ -215,6 +235,7 @@ class RunConfig:
         """Say in plain values what the run is: numbers and names, and no code."""
         return {
             "objective": objective.name,
+            **({"constraints": len(objective.constraints)} if objective.constraints else {}),
             "spec": objective.spec,
             "n": int(objective.n),
             "vectorized": bool(self.vectorized),
