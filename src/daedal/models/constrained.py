@@ -132,9 +132,10 @@ def fit_constrained(
     functions: list[WalshFunction] = []
     slack: list[float] = []
     r2 = 1.0
-    for k in range(amounts.shape[1]):
+    with kernels.threads.one_blas_thread():
+        all_found = _all_fitted(x, amounts)
+    for k, found in enumerate(all_found):
         y = amounts[:, k]
-        found = _fitted(x, y, cut=k > 0)
         other = None if others is None else others[k]
         if other is not None and (not found or other.r2 > found[0].r2):
             found = [other]
@@ -146,9 +147,14 @@ def fit_constrained(
     return ConstrainedModel(tuple(functions), np.array(slack), r2)
 
 
-def _fitted(x: Bits, y: Fitness, *, cut: bool) -> list[WalshFunction]:
-    """Give a linear function for y; two where its absolute value is y; none where the rows do not tell."""
-    found = fit_linear(x, y)
+def _all_fitted(x: Bits, amounts: Amounts) -> list[list[WalshFunction]]:
+    """Give linear functions for each column: one, or two where the column is its absolute value; maybe none."""
+    linear = fit_linear(x, amounts)
+    plain = [linear[k] if linear else None for k in range(amounts.shape[1])]
+    return [_fitted(x, amounts[:, k], found, cut=k > 0) for k, found in enumerate(plain)]
+
+
+def _fitted(x: Bits, y: Fitness, found: WalshFunction | None, *, cut: bool) -> list[WalshFunction]:
     if found is not None and (found.r2 == 1.0 or not cut or y.min() < 0):
         return [found]
     if (y == 0).any() and (one := fit_cut(x, y)) is not None:

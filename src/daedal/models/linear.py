@@ -16,26 +16,29 @@ HELD_OUT = 5
 """One row of so many is held out of a fit, to see how well it predicts."""
 
 _ROUNDS = 12  # of fits and signs, where signs are unknown
+_INDEPENDENT = 1e-6  # share of a column's length that the others have to leave
 _SPARE = 10  # rows beyond those that a fit needs
 
 
-def fit_linear(x: Bits, y: Fitness) -> WalshFunction | None:
-    """Fit y, shape (rows,), to rows x, shape (rows, n); None where the rows do not say all of a linear function."""
-    n = x.shape[1]
+def fit_linear(x: Bits, y: NDArray[np.float64]) -> list[WalshFunction]:
+    """Fit each column of y, shape (rows, columns), to rows x, shape (rows, n).
+
+    There are none where the rows do not say all of a linear function.
+    """
     held_out = np.arange(len(x)) % HELD_OUT == HELD_OUT - 1
-    if np.count_nonzero(~held_out) < n + 1 or not held_out.any():
-        return None
-    solution = _solved(x[~held_out], y[~held_out])
-    return None if solution is None else _function(solution, x[held_out], y[held_out])
+    solutions = _solved(x[~held_out], y[~held_out]) if held_out.any() else None
+    if solutions is None:
+        return []
+    return [_function(solutions[:, k], x[held_out], y[held_out, k]) for k in range(y.shape[1])]
 
 
 def fit_cut(x: Bits, y: Fitness) -> WalshFunction | None:
     """Fit a function whose positive values are y, and which is not above 0 where y is 0; None where there is none."""
     above = y > 0
-    found = fit_linear(x[above], y[above]) if np.count_nonzero(above) > x.shape[1] + _SPARE else None
-    if found is None or not is_exact(found.predict(x[above]), y[above]):
+    listed = fit_linear(x[above], y[above, None]) if np.count_nonzero(above) > x.shape[1] + _SPARE else []
+    if not listed or not is_exact(listed[0].predict(x[above]), y[above]):
         return None
-    return found if (found.predict(x[~above]) <= EXACT * y.max()).all() else None
+    return listed[0] if (listed[0].predict(x[~above]) <= EXACT * y.max()).all() else None
 
 
 def fit_absolute(x: Bits, y: Fitness) -> WalshFunction | None:
@@ -64,11 +67,24 @@ def is_exact(predicted: Fitness, y: Fitness) -> bool:
     return bool((np.abs(predicted - y) <= EXACT * np.abs(y).max(initial=1e-300)).all())
 
 
-def _solved(x: Bits, y: Fitness) -> NDArray[np.float64] | None:
-    """Give constant and coefficients, shape (n + 1,), by least squares; None where the rows do not determine them."""
+def _solved(x: Bits, y: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Give constants and coefficients, shape (n + 1,) or (n + 1, columns), by least squares.
+
+    None where the rows do not determine them. Columns of ones and minus ones are far from dependent, where they are not
+    altogether, so the normal equations do; a second step takes the rounding out.
+    """
     design = np.column_stack([np.ones(len(x)), 1.0 - 2.0 * x])
-    solution, _, rank, _ = np.linalg.lstsq(design, y, rcond=None)
-    return np.asarray(solution, dtype=np.float64) if rank == design.shape[1] else None
+    if len(x) < design.shape[1]:
+        return None
+    gram = design.T @ design
+    try:
+        factor = np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        return None
+    if np.square(np.diag(factor)).min() < _INDEPENDENT * len(x):
+        return None
+    solution = np.linalg.solve(gram, design.T @ y)
+    return np.asarray(solution + np.linalg.solve(gram, design.T @ (y - design @ solution)))
 
 
 def _values(solution: NDArray[np.float64], x: Bits) -> Fitness:

@@ -110,14 +110,13 @@ class Auto(BaseOptimizer):
         if not isinstance(self._inner, Mix):
             return f"{few}."
         wide = f" for {self.min_batch} at once" if self.min_batch > NARROW else ""
-        if self._constrained:
-            return f"mix: climbing, mixing{wide}, a model of the objective and its constraints."
+        model = "a model of the constraints, too" if self._constrained else "a model"
         first = f"{few}, stuck after {self._began:,}; then " if self._was_stuck else ""
-        return f"{first}mix: climbing, mixing{wide}, a model; {self._inner.population.members} members at the end."
+        return f"{first}mix: climbing, mixing{wide}, {model}; {self._inner.population.members} members at the end."
 
     @property
     def _was_stuck(self) -> bool:
-        return self._began > 0 and self._is_few() and isinstance(self._inner, Mix)
+        return self._began > 0 and self._is_few() and isinstance(self._inner, Mix) and not self._constrained
 
     def _is_few(self) -> bool:
         most = self.limits.max_evaluations
@@ -166,7 +165,7 @@ class Auto(BaseOptimizer):
         return None if record is None else record.info
 
     def _constrain(self, rows: Bits) -> None:
-        """Search with constraints from now on, from these rows where it was local search that asked for them."""
+        """Search with constraints from now on."""
         self._stage, self._constrained = _SEARCH, True
         if isinstance(self._inner, ILS):
             self._start = rows
@@ -255,14 +254,8 @@ class Auto(BaseOptimizer):
         if self._start is not None:
             arrays["start"] = self._start
         fields = {"stage": self._stage, "kind": _KINDS.index(type(self._inner))}
-        own = (
-            super()
-            .state()
-            .extend(
-                arrays=arrays,
-                fields={**fields, "began": self._began, "improved": self._improved, "constrained": self._constrained},
-            )
-        )
+        counts = {"began": self._began, "improved": self._improved, "constrained": self._constrained}
+        own = super().state().extend(arrays=arrays, fields={**fields, **counts})
         return State.join({"own": own, "inner": self._inner.state()})
 
     def restore(self, state: State) -> None:
