@@ -78,7 +78,7 @@ def equalities() -> Case:
 
 
 def blocks() -> Case:
-    """Give eight blocks of five bits, each of which has to have two ones (1 in 10^4 rows), where ones are worth more."""
+    """Give eight blocks of five bits that have to have two ones each (1 in 10^4 rows), where ones are worth more."""
     worth = np.random.default_rng(3).integers(1, 1000, 50)
     best = np.sort(worth[:40].reshape(8, 5))[:, -2:].sum() + worth[40:].sum()
 

@@ -83,6 +83,11 @@ class Result:
     optimum: float | None
     explanation: str = ""
 
+    @property
+    def score(self) -> float:
+        """What the run counts for beside others: its fitness, or, where nothing feasible was found, the worst there is."""
+        return self.fitness if self.feasible or not self.history else self.history[-1].best
+
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"
         feasible = "" if self.feasible else f"feasible=False, violation={self.violation:g}, "

@@ -17,7 +17,7 @@ LARGEST = 1e200
 """Values of feasible rows are smaller: what is beyond stands for rows that are not."""
 
 _SCALE = 1e250
-_LEAST, _MOST = 1e-50, 1e50  # violations that are told apart
+_LEAST, _MOST = 1e-49, 1e50  # violations that are told apart
 _FITNESS_BITS = 28  # of a mantissa of 52: the other 24, and the one in front of them, are the violation's
 _STEPS = 2.0**_FITNESS_BITS - 1
 _MASK = np.uint64(2**_FITNESS_BITS - 1)
