@@ -20,6 +20,8 @@ def split(returned: object, vectorized: bool) -> tuple[object, object | None]:
         return returned, None
     if vectorized and np.ndim(returned[0]) == 0:
         return returned, None
+    if returned[1] is None:
+        raise ObjectiveMisuse("expected violations, the second of the pair from the objective, got None")
     return returned[0], returned[1]
 
 
