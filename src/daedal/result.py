@@ -85,7 +85,7 @@ class Result:
 
     @property
     def score(self) -> float:
-        """What the run counts for beside others: its fitness, or, where nothing feasible was found, the worst there is."""
+        """What the run counts for beside others: its fitness, or the worst there is, where nothing is feasible."""
         return self.fitness if self.feasible or not self.history else self.history[-1].best
 
     def __repr__(self) -> str:

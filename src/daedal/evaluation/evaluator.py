@@ -40,9 +40,7 @@ class Evaluator:
     too.
 
     With constraints, fitness is the merit of a row (`daedal.evaluation.merit`). How many there are is known with the
-    first answer, and whether there are any, too, unless `constrained` says so before.
-
-    For `on_exit` see `ProcessPool`, for `seconds_between_notes` see `Serial`.
+    first answer, and whether there are any, too, unless `constrained` says so before. For `on_exit` see `ProcessPool`, for `seconds_between_notes` see `Serial`.
     """
 
     def __init__(
@@ -194,9 +192,8 @@ class Evaluator:
         if (batch := self._batch) is not None:
             evaluations = self.evaluations + batch.known + len(batch.failed)
             return self._standings.best_with(batch.x, batch.all_amounts(), evaluations)
-        if (left := self._leftover) is not None:
-            return self._standings.best_with(left.rows, left.amounts, self.evaluations)
-        return self._standings.best
+        left = self._leftover
+        return self.leader if left is None else self._standings.best_with(left.rows, left.amounts, self.evaluations)
 
     def state(self) -> State:
         """Give what was counted and is known, as of the last commit, and the answers that came since."""
