@@ -40,7 +40,8 @@ class Evaluator:
     too.
 
     With constraints, fitness is the merit of a row (`daedal.evaluation.merit`). How many there are is known with the
-    first answer, and whether there are any, too, unless `constrained` says so before. For `on_exit` see `ProcessPool`, for `seconds_between_notes` see `Serial`.
+    first answer, and whether there are any, too, unless `constrained` says so before. For `on_exit` see `ProcessPool`,
+    for `seconds_between_notes` see `Serial`.
     """
 
     def __init__(

@@ -76,7 +76,7 @@ class ConstraintSurrogate:
         places = np.flatnonzero(~np.isnan(self._amounts[: self._known]).any(axis=1))
         places = places[np.isfinite(self._amounts[places, 0])]
         model = self._fitted(memory, places, rng)
-        self.r2 = 0.0 if model is None else model.r2
+        self.r2 = 0.0 if model is None else max(0.0, model.r2)
         exact = self.r2 == 1.0
         self._due = int((_OFTEN if exact else _SELDOM) * self._known) + 1
         if not exact and self._probe(memory, places):

@@ -29,7 +29,7 @@ def amounts(x: Bits, kind: str) -> np.ndarray:
 def test_linear_problems_are_known_exactly_and_solved(kind: str) -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        x = rng.integers(0, 2, (120, N), dtype=np.uint8)
+        x = rng.integers(0, 2, (800, N), dtype=np.uint8)
         model = fit_constrained(x, amounts(x, kind))
         assert model is not None
         assert model.r2 == 1.0
