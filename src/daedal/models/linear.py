@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +19,7 @@ HELD_OUT = 5
 
 _ROUNDS = 12  # of fits and signs, where signs are unknown
 _INDEPENDENT = 1e-6  # share of a column's length that the others have to leave
+_NEAR = (1.1, 1.6, 2.4)  # rows for each variable, the nearest ones, from which signs are guessed at first
 _SPARE = 10  # rows beyond those that a fit needs
 
 
@@ -48,8 +51,8 @@ def fit_absolute(x: Bits, y: Fitness) -> WalshFunction | None:
     are found in turn.
     """
     n = x.shape[1]
-    for base in (int(np.argmax(y)), 0):
-        near = np.argsort((x != x[base]).sum(axis=1), kind="stable")[: n + 1 + n // _SPARE]
+    for base, share in itertools.product((int(np.argmax(y)), 0), _NEAR):
+        near = np.argsort((x != x[base]).sum(axis=1), kind="stable")[: int(share * n) + 1]
         solution = _solved(x[near], y[near])
         for _ in range(_ROUNDS if solution is not None else 0):
             assert solution is not None
