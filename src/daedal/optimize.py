@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, ParamSpec, TypeVar
 
+from daedal.evaluation.caller import Objective
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import Limits
-from daedal.objectives.bound import AnyObjective
+from daedal.objectives.bound import AnyObjective, check_functions
 from daedal.optimizers.registry import AnyAlgorithm, find_algorithm
 from daedal.result import Result
 from daedal.rng import check_seed
@@ -30,6 +31,7 @@ def maximize(
     objective: AnyObjective,
     n: Variables = None,
     *,
+    constraints: Sequence[Objective] = (),
     algorithm: AnyAlgorithm = "auto",
     seed: int | None = None,
     max_evaluations: int | None = None,
@@ -64,9 +66,13 @@ def maximize(
     objective
         A function of an array of 0/1 rows, shape (rows, n), that gives one number per row (it may get a large batch in
         parts); a function of one row, with vectorized=False; a problem; or the name of one ("hiff:n=64"). In a space,
-        a function of a dict of columns, see `Space.decode`, or, with vectorized=False, of one plain dict.
+        a function of a dict of columns, see `Space.decode`, or, with vectorized=False, of one plain dict. It may give a
+        pair: values, and by how much constraints are violated, shape (rows,) or (rows, constraints).
     n
         For a function: the number of its bits; their names, or a data frame that has them as columns; or a `Space`.
+    constraints
+        Functions of the same rows as the objective, each of which gives by how much a row violates something: 0 or
+        less where it does not. A feasible row is better than any other, then one of less violation in sum.
     algorithm
         A name (`daedal list` shows them), "path/to/file.py:NAME", an `Algorithm`, a configuration, a model, or a
         function that builds an optimizer from n, seed, limits and initial.
@@ -86,7 +92,8 @@ def maximize(
     initial
         Rows to begin with, shape (rows, n), in the objective's own order; or, with a space or names, a dict of values
         by name, a list of dicts, a data frame (with a column "fitness" where their values are known); or a pair of any
-        of these and their values, which are then not evaluated again. Random rows fill up the population.
+        of these and their values, which are then not evaluated again, unless there are constraints. Random rows fill up
+        the population.
     workers
         Processes to evaluate with; the result does not depend on it.
     executor
@@ -136,6 +143,7 @@ def maximize(
     bits, space, names = read_variables(n)
     config = RunConfig(
         objective=objective,
+        constraints=check_functions(constraints),
         n=bits,
         space=space,
         names=names,
@@ -201,6 +209,7 @@ def resume(
     checkpoint: str | os.PathLike[str],
     objective: AnyObjective | None = None,
     *,
+    constraints: Sequence[Objective] = (),
     algorithm: AnyAlgorithm | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
@@ -218,6 +227,8 @@ def resume(
     objective
         The same objective again. A problem that was named ("hiff:n=64") need not be given: a checkpoint holds numbers
         and names, and no code.
+    constraints
+        The same functions again, where there were any.
     algorithm
         The same algorithm again, where it is not one of daedal's own.
     workers, executor
@@ -238,7 +249,7 @@ def resume(
     """
     state = load_checkpoint(checkpoint)
     checkpointer = Checkpointer(checkpoint, every, overwrite=True)
-    config = restored_config(state, os.fspath(checkpoint), objective, algorithm)
+    config = restored_config(state, os.fspath(checkpoint), objective, algorithm, check_functions(constraints))
     config = config.evaluated_by(workers=workers, executor=executor, executor_timeout=executor_timeout)
     return config.run(state=state, checkpointer=checkpointer, display=_display(progress), callback=callback)
 

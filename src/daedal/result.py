@@ -32,8 +32,11 @@ class Result:
     fitness
         Their value, as the objective gave it.
     feasible
-        Whether anything feasible was found; where every value was -inf (inf when minimising) it was not, and x is one
-        of these solutions.
+        Whether anything feasible was found; where every value was -inf (inf when minimising), or every row violated a
+        constraint, it was not, and x is the best of these solutions.
+    violation, violations
+        By how much x violates constraints, in sum and each, in their order; 0 where it is feasible. The sum is inf
+        where the value says that x is infeasible.
     success
         Whether the target, or the known optimum, was reached; None where neither is known.
     stop
@@ -77,6 +80,8 @@ class Result:
     x: Bits
     fitness: float
     feasible: bool
+    violation: float
+    violations: tuple[float, ...]
     success: bool | None
     stop: StopReason
     evaluations: int
@@ -124,9 +129,14 @@ class Result:
         values = self.best or {f"x{i}": bit for i, bit in enumerate(self.mask.tolist())}
         return pandas.DataFrame([{**values, FITNESS: self.fitness}])
 
+    @property
+    def score(self) -> float:
+        """What the run counts for beside others: its fitness, or the worst there is, where nothing is feasible."""
+        return self.fitness if self.feasible or not self.history else self.history[-1].best
+
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"
-        feasible = "" if self.feasible else "feasible=False, "
+        feasible = "" if self.feasible else f"feasible=False, violation={self.violation:g}, "
         shown = f"x={to_text(self.x)}" if self.best is None else f"best={self.best}"
         return (
             f"Result(fitness={self.fitness:g}, {feasible}{shown}, success={self.success}, "

@@ -215,6 +215,7 @@ def _row(result: Result) -> dict[str, object]:
         "seed": result.seed,
         "fitness": finite(result.fitness),
         "feasible": result.feasible,
+        "violation": finite(result.violation),
         "success": result.success,
         "stop": result.stop.value,
         "evaluations": result.evaluations,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import typer
 from rich.console import Console
 
 from daedal import __version__  # now: a package may be replaced while it runs
-from daedal.cli import INTERRUPTED, options
+from daedal.cli import INFEASIBLE, INTERRUPTED, options
 from daedal.cli.live_table import LiveTable
 from daedal.cli.options import settings_of
 from daedal.cli.output import finite, say, shown, stdout_kept
@@ -34,6 +35,8 @@ from daedal.settings.texts import printable
 from daedal.spaces.plain import Value
 from daedal.storage.kinds import check_apart
 from daedal.types import to_text
+
+_MOST_LISTED = 10  # constraints that are violated
 
 
 def solve(
@@ -162,6 +165,8 @@ def report_result(
                 again += ["--algorithm", algorithm]
             say(f"{'next':<8}daedal resume {shlex.join([shown(checkpoint), *again])}")
         sys.exit(INTERRUPTED)
+    if not result.feasible:
+        sys.exit(INFEASIBLE)
 
 
 def _report(problem: str, result: Result) -> dict[str, object]:
@@ -176,6 +181,8 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "best": result.best,
         "fitness": finite(result.fitness),
         "feasible": result.feasible,
+        "violation": finite(result.violation),
+        "violations": list(result.violations),
         "optimum": result.optimum,
         "success": result.success,
         "stop": result.stop.value,
@@ -212,7 +219,8 @@ def show(result: Result, console: Console) -> None:
     word = words[result.success] if result.feasible else "[bold yellow]nothing feasible found[/]"
     known = "" if result.optimum is None else f" of {result.optimum:g}"
     console.print(f"\n{word}, fitness [bold]{result.fitness:.10g}[/]{known}", soft_wrap=True)
-    for name, text in (*_solution(result), ("effort", _effort(result)), ("stop", result.stop.message)):
+    lines = [("effort", _effort(result)), ("stop", result.stop.message)]
+    for name, text in [*_solution(result), *_violated(result), *lines]:
         console.print(f"{name:<8}{text}", markup=False, soft_wrap=True)
     if result.explanation:
         console.print(f"{'chosen':<8}{printable(result.explanation)}", markup=False, soft_wrap=True)
@@ -237,6 +245,17 @@ def _value(value: Value) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value)) if value else "none"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _violated(result: Result) -> list[tuple[str, str]]:
+    """Say by how much x is not feasible, if it is not, and if anybody knows."""
+    if result.feasible or not math.isfinite(result.violation):
+        return []
+    broken = [(k, amount) for k, amount in enumerate(result.violations, start=1) if amount > 0]
+    each = ", ".join(f"{amount:.6g} of constraint {k}" for k, amount in broken[:_MOST_LISTED])
+    more = f", {len(broken) - _MOST_LISTED} more" if len(broken) > _MOST_LISTED else ""
+    of_which = f" in sum: {each}{more}" if len(result.violations) > 1 else ""
+    return [("beyond", f"not feasible, by {result.violation:.10g}{of_which}")]
 
 
 def _effort(result: Result) -> str:

@@ -36,14 +36,18 @@ class BestSoFar:
         Their value, as the objective gave it.
     shown
         The solution for eyes: its bits, or the values of a space.
+    violation
+        By how much they violate constraints, in sum.
     """
 
     x: Bits
     fitness: float
     shown: str
+    violation: float = 0.0
 
     def __str__(self) -> str:
-        return f"the best so far has fitness {self.fitness:.10g}: {self.shown}"
+        beyond = f" and is not feasible, by {self.violation:.10g}" if self.violation > 0 else ""
+        return f"the best so far has fitness {self.fitness:.10g}{beyond}: {self.shown}"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@ from daedal.kernels import bayesnet as bayesnet
 from daedal.kernels import climbing as climbing
 from daedal.kernels import combinatorial as combinatorial
 from daedal.kernels import compilation as compilation
+from daedal.kernels import constrained as constrained
 from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
 from daedal.kernels import draws as draws

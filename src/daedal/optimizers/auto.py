@@ -55,7 +55,7 @@ class Auto(BaseOptimizer):
     With few calls for each variable it begins with `ils`, and goes over to `mix` where that is stuck; else it is `mix`
     from the start, with batches as wide as the workers ask for. The first row is evaluated a second time. If its value
     differs, values scatter, and a population takes over that averages over it, unless the scatter is small beside the
-    differences between rows.
+    differences between rows. With constraints it is `mix`, whatever the budget.
 
     Parameters
     ----------
@@ -89,6 +89,7 @@ class Auto(BaseOptimizer):
         self._paid = 0  # calls of all batches that were learned from
         self._began = 0  # calls made before the present search took over
         self._improved = 0  # calls at which the best row was found
+        self._constrained = False
         self._scatter = Scatter(self.n)
         self._start = self.initial
         self._inner: BaseOptimizer = self._built(_ILS if self._is_few() else _MIX)
@@ -115,12 +116,13 @@ class Auto(BaseOptimizer):
         if not isinstance(self._inner, Mix):
             return f"{few}."
         wide = f" for {self.min_batch} at once" if self.min_batch > NARROW else ""
+        model = "a model of the constraints, too" if self._constrained else "a model"
         first = f"{few}, stuck after {self._began:,}; then " if self._was_stuck else ""
-        return f"{first}mix: climbing, mixing{wide}, a model; {self._inner.population.members} members at the end."
+        return f"{first}mix: climbing, mixing{wide}, {model}; {self._inner.population.members} members at the end."
 
     @property
     def _was_stuck(self) -> bool:
-        return self._began > 0 and self._is_few() and isinstance(self._inner, Mix)
+        return self._began > 0 and self._is_few() and isinstance(self._inner, Mix) and not self._constrained
 
     def _is_few(self) -> bool:
         most = self.limits.max_evaluations
@@ -151,10 +153,12 @@ class Auto(BaseOptimizer):
         if self._stage == _FEASIBLE:
             self._seek(rows, fitness)
             return None
-        self._inner.settle(len(rows), calls=cost)
+        self._inner.settle(len(rows), calls=cost, amounts=self.amounts)
         record = self._inner.tell(fitness)
         self.stop = self._inner.stop
-        if self._stage == _POPULATION:
+        if self.amounts is not None and self._stage in (_WATCH, _FEASIBLE):
+            self._constrain(rows)
+        elif self._stage == _POPULATION:
             self._adopt_best()
         elif self._stage == _WATCH and self._inner.evaluations == len(rows) and not np.isfinite(fitness).any():
             self._stage = _FEASIBLE
@@ -165,6 +169,13 @@ class Auto(BaseOptimizer):
         if self._is_stuck():
             self._take_over(_MIX)
         return None if record is None else record.info
+
+    def _constrain(self, rows: Bits) -> None:
+        """Search with constraints from now on."""
+        self._stage, self._constrained = _SEARCH, True
+        if isinstance(self._inner, ILS):
+            self._start = rows
+            self._take_over(_MIX)
 
     def _watch(self, rows: Bits, fitness: Fitness, *, known: bool) -> None:
         """Keep the first row, and how values differ; after some calls, let it be evaluated again.
@@ -250,7 +261,8 @@ class Auto(BaseOptimizer):
         if self._start is not None:
             arrays["start"] = self._start
         fields = {"stage": self._stage, "kind": _KINDS.index(type(self._inner))}
-        own = super().state().extend(arrays=arrays, fields={**fields, "began": self._began, "improved": self._improved})
+        counts = {"began": self._began, "improved": self._improved, "constrained": self._constrained}
+        own = super().state().extend(arrays=arrays, fields={**fields, **counts})
         return State.join({"own": own, "inner": self._inner.state()})
 
     def restore(self, state: State) -> None:
@@ -261,6 +273,7 @@ class Auto(BaseOptimizer):
         self._scatter.restore(own)
         if self._stage > _FEASIBLE:
             raise StateError("expected where auto stands, got something else")
+        self._constrained = own.given("constrained") and own.truth("constrained")
         self._start = own.bits("start", self.n) if "start" in own.arrays else None
         if self._stage in (_PROBE, _REPEAT, _POPULATION) and not len(self._scatter.row):
             raise StateError("expected a row that was evaluated again, got none")

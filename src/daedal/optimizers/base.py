@@ -14,7 +14,7 @@ from daedal.rng import Stream, check_seed, restore_rng, rng_state, stream
 from daedal.settings.checks import check_whole
 from daedal.settings.numbers import as_numbers
 from daedal.spaces.encoding import Encoding
-from daedal.types import Bits, Fitness, Json, State, check_bits
+from daedal.types import Amounts, Bits, Fitness, Json, State, check_bits, is_feasible
 
 
 class Optimizer(Protocol):
@@ -89,6 +89,8 @@ class BaseOptimizer(ABC):
         Whether somebody else, such as a run, cuts the last batch and tells what it cost: see `settle`.
     fresh
         Whether the rows asked for are to be evaluated even where their values are known: where values scatter.
+    amounts
+        While rows are told: what the objective and its constraints gave for each, see `settle`; None without any.
     explanation
         What it chose to do, and why, for the result; maybe nothing.
     encoding
@@ -119,8 +121,9 @@ class BaseOptimizer(ABC):
         self.calls = 0
         self.generation = 0
         self._asked: Bits | None = None
+        self.amounts: Amounts | None = None
         self._cost: int | None = None  # calls for the rows asked for; None: one for each
-        self._told: list[Fitness] = []  # finite fitness of this generation, batch by batch
+        self._told: list[Fitness] = []  # fitness of feasible rows of this generation, batch by batch
 
     @abstractmethod
     def propose(self) -> Bits:
@@ -172,14 +175,16 @@ class BaseOptimizer(ABC):
                     self.rng.bit_generator.state = before
         return self._asked.copy()
 
-    def settle(self, rows: int, *, calls: int) -> None:
+    def settle(self, rows: int, *, calls: int, amounts: Amounts | None = None) -> None:
         """Hear, before `tell`, how many of the rows asked for will be told, the first ones, and what they cost.
 
-        Fewer than all are the last that the evaluations suffice for. Rows whose values were known cost nothing.
+        Fewer than all are the last that the evaluations suffice for. Rows whose values were known cost nothing. With
+        constraints there are amounts, shape (rows, 1 + constraints): the value of the objective and the signed amount
+        of each constraint; nan for rows that were told before.
         """
         if self._asked is None or not 1 <= rows <= len(self._asked) or not 0 <= calls <= rows:
             raise ValueError(f"expected some of the rows asked for, and at most a call for each, got {rows=}, {calls=}")
-        self._asked, self._cost = self._asked[:rows], calls
+        self._asked, self._cost, self.amounts = self._asked[:rows], calls, amounts
 
     def tell(self, fitness: Fitness) -> Generation | None:
         """Take the fitness, shape (rows,), of the rows that `ask` gave, in their order."""
@@ -191,8 +196,9 @@ class BaseOptimizer(ABC):
         self.calls += len(rows) if self._cost is None else self._cost
         self._cost = None
         self._update_best(rows, values)
-        self._told.append(values[np.isfinite(values)])
+        self._told.append(values[is_feasible(values)])
         info = self.learn(rows, values)
+        self.amounts = None
         assert self.best is not None
         limit = self.limits.reached(
             evaluations=self.calls,

@@ -113,7 +113,7 @@ class Noisy(BaseOptimizer):
             return self._take(fitness)
         self._rows = np.concatenate([self._rows, rows])[-REMEMBERED:]
         self._values = np.concatenate([self._values, fitness])[-REMEMBERED:]
-        self._population.settle(len(rows), calls=cost)
+        self._population.settle(len(rows), calls=cost, amounts=self.amounts)
         record = self._population.tell(fitness)
         most = self.limits.max_evaluations
         few = most is not None and most - self.calls <= max(CANDIDATES, CHECKED * most)

@@ -104,7 +104,7 @@ class Restarts(BaseOptimizer):
         """Tell the population; begin the next one where it has ended."""
         self.initial = None
         cost, self._paid = self.calls - self._paid, self.calls
-        self._population.settle(len(rows), calls=cost)
+        self._population.settle(len(rows), calls=cost, amounts=self.amounts)
         record = self._population.tell(fitness)
         self._idle = 0 if cost else self._idle + (record is not None)
         info = None if record is None else {"popsize": self.popsize, **record.info}

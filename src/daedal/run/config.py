@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from daedal.evaluation.caller import Objective
 from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import BudgetWarning, Limits, meets
@@ -41,6 +42,7 @@ class RunConfig:
     """What a run is: everything that its result depends on, and how evaluations run; see `maximize`."""
 
     objective: AnyObjective
+    constraints: tuple[Objective, ...] = ()
     n: int | None = None
     space: Space | None = None
     names: tuple[str, ...] | None = None
@@ -102,6 +104,7 @@ class RunConfig:
             seed=self.seed,
             vectorized=self.vectorized,
             shuffle=self.shuffle,
+            constraints=self.constraints,
         )
         limits = algorithm.with_limits(self.limits, has_goal=self._goal(objective) is not None)
         config = dataclasses.replace(self, algorithm=algorithm, limits=limits)
@@ -149,9 +152,16 @@ class RunConfig:
             order=objective.order,
             options=self.evaluation,
             cache=cache,
+            constrained=objective.constrained,
             on_exit=objective.on_exit,
         )
-        if rows is not None and values is not None:
+        if rows is not None and values is not None and objective.constrained:
+            warnings.warn(
+                "the initial rows are evaluated, because their values are known but not whether they are feasible",
+                BudgetWarning,
+                stacklevel=4,
+            )
+        elif rows is not None and values is not None:
             evaluator.preload(rows, values)
         return Run(
             optimizer,
@@ -195,6 +205,7 @@ class RunConfig:
     def _result(self, objective: BoundObjective, run: Run, outcome: Outcome) -> Result:
         """Report in the objective's own signs and order."""
         best, goal, settings, evaluator = outcome.best, self._goal(objective), self.algorithm.settings(), run.evaluator
+        feasible = best.fitness > -math.inf and not outcome.violation > 0
         popsize = settings.get("popsize")
         if popsize == "auto":
             popsize = getattr(run.optimizer, "popsize", None)  # the last one
@@ -203,8 +214,10 @@ class RunConfig:
         return Result(
             x=objective.to_objective(best.x),
             fitness=self.sign * best.fitness,
-            feasible=best.fitness > -math.inf,
-            success=None if goal is None else meets(best.fitness, self.sign * goal),
+            feasible=feasible,
+            violation=0.0 if feasible else outcome.violation,
+            violations=outcome.violations,
+            success=None if goal is None else feasible and meets(best.fitness, self.sign * goal),
             stop=outcome.stop,
             evaluations=evaluator.evaluations,
             evaluations_to_best=best.evaluations,
@@ -232,6 +245,7 @@ class RunConfig:
         """Say in plain values what the run is: numbers and names, and no code."""
         return {
             "objective": objective.name,
+            **({"constraints": len(objective.constraints)} if objective.constraints else {}),
             "spec": objective.spec,
             "n": int(objective.n),
             "space": None if self.space is None else describe(self.space),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 
+from daedal.evaluation.caller import Objective
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective, objective_name
@@ -23,7 +25,11 @@ _MOST_WORKERS = 256
 
 
 def restored_config(
-    state: State, path: str, objective: AnyObjective | None = None, algorithm: AnyAlgorithm | None = None
+    state: State,
+    path: str,
+    objective: AnyObjective | None = None,
+    algorithm: AnyAlgorithm | None = None,
+    constraints: Sequence[Objective] = (),
 ) -> RunConfig:
     """Make the description of a run again.
 
@@ -35,12 +41,15 @@ def restored_config(
         Where it is, for messages.
     objective, algorithm
         The same ones again, if they are not daedal's own.
+    constraints
+        The same functions again.
     """
     try:
         kept = state.part("config")
         name, spec = kept.text("objective"), kept.text("spec") if kept.given("spec") else None
         config = RunConfig(
             objective=_objective(path, name, spec, objective),
+            constraints=tuple(constraints),
             n=None if kept.given("space") else kept.whole("n"),
             space=_space(kept),
             names=_names(kept),
@@ -56,6 +65,12 @@ def restored_config(
         raise CheckpointError(f"{path}: {error}") from error
     if _essence(spec) != _essence(config.objective if isinstance(config.objective, str) else None):
         raise ValueError(f"expected the objective of the run, {name!r}, got {objective_name(config.objective)!r}")
+    count = kept.whole("constraints") if kept.given("constraints") else 0
+    if len(config.constraints) != count:
+        raise ValueError(
+            f"give the {count} constraints of the run again, as in daedal.resume({path!r}, f, constraints=[...]), got "
+            f"{len(config.constraints)}"
+        )
     return config
 
 

@@ -233,7 +233,7 @@ class Store:
 def _row(result: Result) -> dict[str, Any]:
     return {
         "success": result.success,
-        "best": result.fitness,
+        "best": result.score,
         "optimum": result.optimum,
         "evaluations_to_best": result.evaluations_to_best,
         "evaluations": result.evaluations,
