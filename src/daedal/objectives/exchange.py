@@ -171,7 +171,7 @@ class Exchange:
             if not numbers or b"_" in line:  # Python's 1_000 is nobody else's number
                 raise self._not_a_number(len(self.values) + 1, line)
             if self.values and len(numbers) != len(self.values[0]):
-                raise self._other_violations(len(self.values) + 1, len(numbers))
+                raise self._other_violations(len(self.values) + 1, line)
             self.values.append(numbers)
 
     @property
@@ -184,10 +184,10 @@ class Exchange:
             f" {quoted(line)}; print nothing else to standard output: messages belong on standard error"
         )
 
-    def _other_violations(self, number: int, came: int) -> ObjectiveError:
+    def _other_violations(self, number: int, line: bytes) -> ObjectiveError:
         return self.running.error(
-            f"expected a value and {len(self.values[0]) - 1} violations per line from {self.running}, as in line 1, "
-            f"but line {number} has {came} numbers; print 0 for a constraint that is not violated"
+            f"expected as many numbers per line from {self.running} as in line 1, {len(self.values[0])}, but line "
+            f"{number} is {quoted(line)}; print 0 for a constraint that is not violated"
         )
 
     def _wrong_number(self, came: str) -> ObjectiveError:
