@@ -17,6 +17,7 @@ from daedal.rng import check_seed
 from daedal.run.checkpoint import EVERY, Checkpointer, load_checkpoint
 from daedal.run.config import DisplayFactory, Initial, RunConfig
 from daedal.run.loop import Callback
+from daedal.run.noise import noise_of
 from daedal.run.resume import restored_config
 from daedal.settings.parameters import Setting
 
@@ -45,6 +46,8 @@ def maximize(
     on_error: str = "raise",
     timeout: float | None = None,
     deduplicate: bool = True,
+    noisy: bool = False,
+    repeats: int | None = None,
     cache: str | os.PathLike[str] | None = None,
     name: str | None = None,
     version: str = "",
@@ -95,7 +98,13 @@ def maximize(
     timeout
         Seconds that one evaluation may take.
     deduplicate
-        Whether a row that comes again has the value it had before; False for an objective with noise.
+        Whether a row that comes again has the value it had before.
+    noisy
+        Whether values differ from call to call. Then every row that is asked for is evaluated, the best is chosen by
+        means of repeated evaluations, which are spent where they decide, and fitness is such a mean, with its
+        `standard_error`; a target is reached when a mean reaches it.
+    repeats
+        How often the best is measured at least, where `max_evaluations` allows it; implies noisy=True.
     cache
         A file (SQLite) that keeps values for other runs and programs, under a name and a version.
     name, version
@@ -129,6 +138,7 @@ def maximize(
     20.0
     """
     checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=overwrite)
+    noise = noise_of(noisy, repeats, cache=cache, initial=initial)
     config = RunConfig(
         objective=objective,
         n=n,
@@ -150,11 +160,12 @@ def maximize(
             executor_timeout=executor_timeout,
             on_error=on_error,
             timeout=timeout,
-            deduplicate=deduplicate,
+            deduplicate=deduplicate and noise is None,
             cache=None if cache is None else os.path.abspath(cache),
             name=name,
             version=version,
         ),
+        noise=noise,
         initial=initial,
     )
     return config.run(checkpointer=checkpointer, display=_display(progress), callback=callback)

@@ -132,6 +132,13 @@ class BaseOptimizer(ABC):
             What there is to report, maybe nothing, if this completes a generation; None if it does not.
         """
 
+    def contenders(self) -> Bits:
+        """Give rows, shape (any, n), that it would answer with where values scatter, the best first: maybe none.
+
+        The row that had the best value is not one of them: it was lucky, as a rule.
+        """
+        return np.empty((0, self.n), np.uint8)
+
     def prepare(self) -> None:  # noqa: B027  most need nothing
         """Compile or load what is needed: nothing, unless a subclass says otherwise."""
 
@@ -214,8 +221,7 @@ class BaseOptimizer(ABC):
                 arrays["asked"] = self._asked
         if self.best is not None:
             arrays["best"] = self.best.x
-            best = {"fitness": self.best.fitness, "generation": self.best.generation}
-            fields["best"] = {**best, "evaluations": self.best.evaluations}
+            fields["best"] = self.best.to_json()
         return State(arrays=arrays, fields=fields)
 
     def restore(self, state: State) -> None:
@@ -231,14 +237,7 @@ class BaseOptimizer(ABC):
             self._asked = state.bits("asked", self.n) if "asked" in state.arrays else None
         self.best = None
         if state.given("best"):
-            best = state.inner("best")
-            self.best = Best(
-                x=state.row("best", self.n),
-                fitness=best.number("fitness"),
-                generation=best.whole("generation"),
-                evaluations=best.whole("evaluations"),
-            )
-            self.best.x.flags.writeable = False
+            self.best = Best.from_json(state.row("best", self.n), state.inner("best"))
         if not self._is_possible():
             found = None if self.best is None else self.best.generation
             raise ValueError(
@@ -261,6 +260,11 @@ class BaseOptimizer(ABC):
         x = rows[i].copy()
         x.flags.writeable = False
         self.best = Best(x=x, fitness=float(fitness[i]), generation=self.generation, evaluations=self.evaluations)
+
+
+def is_fresh(optimizer: Optimizer) -> bool:
+    """Whether an optimizer, whoever wrote it, wants every row evaluated: a single value then proves nothing."""
+    return isinstance(optimizer, BaseOptimizer) and optimizer.fresh
 
 
 def _checked(fitness: Fitness, rows: int) -> Fitness:

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
-from daedal.limits import BudgetWarning, Limits, meets
+from daedal.limits import BudgetWarning, Limits, StopReason, meets
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
+from daedal.optimizers.base import is_fresh
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.loop import Callback, Display, Outcome, Run
+from daedal.run.noise import Noise
 from daedal.settings.numbers import as_numbers
 from daedal.settings.parameters import plain
 from daedal.storage.checkpoint_file import CheckpointError
@@ -51,6 +53,7 @@ class RunConfig:
     shuffle: bool = True
     limits: Limits = field(default_factory=Limits)
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
+    noise: Noise | None = None  # what is known of the scatter of values; None: nothing
     initial: Initial | None = field(default=None, compare=False)
 
     @property
@@ -106,13 +109,18 @@ class RunConfig:
         """Give the algorithm with everything chosen that the user left open."""
         return self.algorithm.resolved(
             objective_size(self.objective, self.n),
-            max_evaluations=self.algorithm.with_limits(self.limits).max_evaluations,
+            max_evaluations=self._search_calls(),
             workers=self.evaluation.workers,
         )
 
+    def _search_calls(self) -> int | None:
+        """Give the evaluations that there are for the algorithm."""
+        most = self.algorithm.with_limits(self.limits).max_evaluations
+        return most if most is None or self.noise is None else self.noise.search_calls(most)
+
     def budget_warning(self) -> str | None:
         """Say so, in a sentence, if the run has too few evaluations for its algorithm."""
-        most = self.algorithm.with_limits(self.limits).max_evaluations
+        most = self._search_calls()
         return None if most is None else self._resolved().configuration.budget_warning(most)
 
     def _prepared(
@@ -124,7 +132,9 @@ class RunConfig:
     ) -> Run:
         rows, values = _initial(self.initial, objective)
         goal = self._goal(objective)
-        optimizer = self.algorithm.configuration.build(
+        configuration = self.algorithm.configuration
+        build = configuration.build if self.noise is None else self.noise.builder(configuration)
+        optimizer = build(
             n=objective.n,
             seed=self.seed,
             limits=dataclasses.replace(self.limits, target=None if goal is None else self.sign * goal),
@@ -189,7 +199,7 @@ class RunConfig:
             x=objective.to_objective(best.x),
             fitness=self.sign * best.fitness,
             feasible=best.fitness > -math.inf,
-            success=None if goal is None else meets(best.fitness, self.sign * goal),
+            success=None if goal is None else _is_reached(run, outcome, self.sign * goal),
             stop=outcome.stop,
             evaluations=evaluator.evaluations,
             evaluations_to_best=best.evaluations,
@@ -209,6 +219,8 @@ class RunConfig:
             seed=self.seed,
             optimum=self._optimum(objective),
             explanation=getattr(run.optimizer, "explanation", ""),
+            standard_error=best.standard_error,
+            measurements=best.measurements,
         )
 
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:
@@ -226,7 +238,15 @@ class RunConfig:
             "seed": self.seed,
             "limits": {name: plain(value) for name, value in dataclasses.asdict(self.limits).items()},
             "evaluation": self.evaluation.to_json(),
+            "noise": None if self.noise is None else self.noise.to_json(),
         }
+
+
+def _is_reached(run: Run, outcome: Outcome, target: float) -> bool:
+    """Whether a run has reached a target: where values scatter, only a mean that has ended it does so."""
+    if is_fresh(run.optimizer):
+        return outcome.stop is StopReason.TARGET
+    return meets(outcome.best.fitness, target)
 
 
 def _restore(run: Run, state: State) -> None:

@@ -17,7 +17,7 @@ from daedal.evaluation.evaluator import Evaluator, OutOfTime
 from daedal.evaluation.failures import BestSoFar
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.base import BaseOptimizer, Optimizer
+from daedal.optimizers.base import BaseOptimizer, Optimizer, is_fresh
 from daedal.optimizers.records import Best, Generation
 from daedal.run.best_so_far import with_best
 from daedal.run.checkpoint import Checkpointer, history_state, restored_history
@@ -196,8 +196,8 @@ class Run:
         """Ask, evaluate, tell; give the record of a generation that is complete, in the objective's own sign."""
         optimizer, most = self.optimizer, self.limits.max_evaluations
         rows, calls = self._rows(), self.evaluator.calls
-        fresh = isinstance(optimizer, BaseOptimizer) and optimizer.fresh
-        fitness = self.evaluator.evaluate(rows, most=None if most is None else most - calls, fresh=fresh)
+        left = None if most is None else most - calls
+        fitness = self.evaluator.evaluate(rows, most=left, fresh=is_fresh(optimizer))
         if len(fitness) < len(rows) and not isinstance(optimizer, BaseOptimizer):
             self.stop = StopReason.EVALUATIONS  # its answers are not committed, as where the time is up
             return None
@@ -282,7 +282,7 @@ class Run:
     def _found(self) -> Best | None:
         """Give the best solution: the optimizer's, or one of a batch that was broken off."""
         best, pending = self.optimizer.best, self.evaluator.pending_best()
-        if pending is None or (best is not None and pending[1] <= best.fitness):
+        if pending is None or (best is not None and (is_fresh(self.optimizer) or pending[1] <= best.fitness)):
             return best
         x, fitness = pending
         generation = self.history[-1].generation + 1 if self.history else 0
