@@ -177,7 +177,8 @@ class Contest(BaseOptimizer):
         found = [own]
         if contenders > 1:
             start = own if len(own) else self._tops.rows[self._tops.ranked()[:1]]
-            found.append(self._seen.maxima(start, rng=stream(self.seed, Stream.CONTEST, self.calls)))
+            maxima = self._seen.maxima(start, rng=stream(self.seed, Stream.CONTEST, self.calls))
+            found = [maxima[:1], own, maxima[1:]]
         if self._measured and self.best is not None:
             found.append(self.best.x[None])
         found.append(self._tops.rows[self._tops.ranked()])
