@@ -54,7 +54,7 @@ def search_calls(calls: int, repeats: int | None = None) -> int:
     Examples
     --------
     >>> search_calls(1000), search_calls(1000, 500), search_calls(10, 5), search_calls(2, 5), search_calls(1)
-    (880, 440, 5, 1, 1)
+    (880, 420, 4, 1, 1)
     """
     return max(1, calls - _contest_calls(calls, repeats or 0, few=min(FEW_CALLS, calls // 3)))
 

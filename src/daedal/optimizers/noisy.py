@@ -30,10 +30,13 @@ def noisy_popsize(calls: int | None) -> int:
 
     Examples
     --------
-    >>> noisy_popsize(3000)
-    120
+    >>> noisy_popsize(300), noisy_popsize(3000)
+    (38, 215)
     """
-    return _FIRST_POPSIZE if calls is None else max(_LEAST_POPSIZE, min(calls // 3, round(2.2 * math.sqrt(calls))))
+    if calls is None:
+        return _FIRST_POPSIZE
+    most = min(calls, 10**9)
+    return max(_LEAST_POPSIZE, min(most // 3, round(0.53 * math.pow(most, 0.75))))
 
 
 class Noisy(BaseOptimizer):
