@@ -5,7 +5,7 @@
     PYTHONPATH=/tmp/old/src python benchmarks/noise.py --table before    # an older version, which has no noisy=True
 
 Every run has variables that are shuffled and masked by its seed, noise drawn from it, and for `interact` the instance
-seed mod 5. Choices were made on seeds 0-99; the tables have seeds 300-319, and 300-699 where standard errors are looked at.
+seed mod 5. Choices were made on seeds 0-99; the tables have seeds 300-319, that of standard errors 300-699.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def head(*cells: str) -> None:
 
 
 def table_large(seeds: range, only: str) -> None:
-    """True value at many calls, by algorithm."""
+    """Show the true value at many calls, by algorithm."""
     head(f"{LARGE[0]}, {LARGE[1]:,} calls", "noisy=True", "deduplicate=False")
     for algorithm in ALGORITHMS:
         if only in algorithm:
@@ -70,7 +70,7 @@ def table_large(seeds: range, only: str) -> None:
 
 
 def table_small(seeds: range, only: str) -> None:
-    """True value at few calls: the default."""
+    """Show the true value at few calls, of the default."""
     head("true value", "calls", "noisy=True", "deduplicate=False")
     for function, calls in SMALL:
         if only in function:
@@ -86,7 +86,7 @@ def table_before(seeds: range, only: str) -> None:
 
 
 def table_errors(seeds: range, only: str) -> None:
-    """(mean - true value) / standard error of the row that is reported, and what single values would say."""
+    """Show z = (mean - true value) / standard error of the row that is reported, and how far off single values are."""
     head("function", "calls", "algorithm", "z, mean +- sd", "z within 1.96", "deduplicate=False: too good by")
     for function, calls in [SMALL[3], SMALL[4], SMALL[6], SMALL[7]]:
         for algorithm in ("auto", "umda"):
@@ -107,7 +107,7 @@ def table_errors(seeds: range, only: str) -> None:
 
 
 def table_tiny(seeds: range, only: str) -> None:
-    """repeats=5 with next to no calls."""
+    """Show repeats=5 with next to no calls."""
     head("max_evaluations", "calls", "measurements", "true value", "a random row")
     for calls in (1, 2, 5, 6, 10, 20):
         results = [run("onemax:n=50,sd=1", calls, seed, {"repeats": 5}) for seed in seeds]

@@ -266,7 +266,7 @@ class Auto(BaseOptimizer):
         if self._stage in (_PROBE, _REPEAT, _POPULATION) and not len(self._scatter.row):
             raise StateError("expected a row that was evaluated again, got none")
         self._began, self._improved = own.whole("began"), own.whole("improved")
-        self._generation = own.whole("began_generation")
+        self._generation = own.whole("began_generation") if own.given("began_generation") else 0
         kind = own.whole("kind")
         if kind > _NOISY or (kind == _NOISY) != (self._stage == _POPULATION) or self._began > self.calls:
             raise StateError("expected which search auto has chosen, got something else")

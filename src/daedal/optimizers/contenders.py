@@ -50,7 +50,7 @@ class Seen:
         taken = rows[first :: self._step], values[first :: self._step]
         self._parts.append(taken)
         self._count += len(taken[0])
-        if self._count >= 2 * self.most:
+        while self._count >= 2 * self.most:
             rows, values = self.all()
             self._step *= 2
             self._parts, self._count = [(rows[::2], values[::2])], len(rows[::2])
