@@ -18,6 +18,7 @@ from daedal.rng import check_seed
 from daedal.run.checkpoint import EVERY, Checkpointer, load_checkpoint
 from daedal.run.config import DisplayFactory, RunConfig
 from daedal.run.initial import Initial
+from daedal.run.noise import noise_of
 from daedal.run.outcome import Callback
 from daedal.run.resume import restored_config
 from daedal.settings.parameters import Setting
@@ -49,6 +50,8 @@ def maximize(
     on_error: str = "raise",
     timeout: float | None = None,
     deduplicate: bool = True,
+    noisy: bool = False,
+    repeats: int | None = None,
     cache: str | os.PathLike[str] | None = None,
     name: str | None = None,
     version: str = "",
@@ -106,7 +109,13 @@ def maximize(
     timeout
         Seconds that one evaluation may take.
     deduplicate
-        Whether a row that comes again has the value it had before; False for an objective with noise.
+        Whether a row that comes again has the value it had before.
+    noisy
+        Whether values differ from call to call. Then every row that is asked for is evaluated, the best is chosen by
+        means of repeated evaluations, which are spent where they decide, and fitness is such a mean, with its
+        `standard_error`; a target is reached when a mean reaches it.
+    repeats
+        How often the best is measured at least, where `max_evaluations` allows it; implies noisy=True.
     cache
         A file (SQLite) that keeps values for other runs and programs, under a name and a version.
     name, version
@@ -141,6 +150,7 @@ def maximize(
     """
     checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=overwrite)
     bits, space, names = read_variables(n)
+    noise = noise_of(noisy, repeats, cache=cache, initial=initial)
     config = RunConfig(
         objective=objective,
         constraints=check_functions(constraints),
@@ -165,11 +175,12 @@ def maximize(
             executor_timeout=executor_timeout,
             on_error=on_error,
             timeout=timeout,
-            deduplicate=deduplicate,
+            deduplicate=deduplicate and noise is None,
             cache=None if cache is None else os.path.abspath(cache),
             name=name,
             version=version,
         ),
+        noise=noise,
         initial=initial,
     )
     return config.run(checkpointer=checkpointer, display=_display(progress), callback=callback)

@@ -16,8 +16,8 @@ from daedal.problems import NK, write_nk
 from daedal.types import to_text
 
 FIELDS = [
-    *("problem", "algorithm", "popsize", "seed", "settings", "x", "fitness", "feasible"),
-    *("violation", "violations", "optimum", "success", "stop"),
+    *("problem", "algorithm", "popsize", "seed", "settings", "x", "best", "fitness", "standard_error", "measurements"),
+    *("feasible", "violation", "violations", "optimum", "success", "stop"),
     "explanation",
     *("evaluations", "evaluations_to_best", "carried_out", "cached", "failed", "failures", "batches", "generations"),
     *("seconds", "cpu_seconds", "version"),
@@ -229,6 +229,8 @@ REFUSED: list[tuple[tuple[object, ...], str]] = [
     (("onemax:n=10", "--on-error", "retry:0"), "on_error"),
     (("mine.py:ones", "--n", 5, "--cache", "scores.db"), "name"),
     (("mine.py:ones", "--n", 5, "--cache", "scores.db", "--name", "f", "--no-deduplicate"), "deduplicate"),
+    (("mine.py:ones", "--n", 5, "--cache", "scores.db", "--name", "f", "--noisy"), "noisy"),
+    (("onemax:n=10", "--repeats", 0), "repeats"),
     (("mine.py:raises", "--n", 5), "RuntimeError: the simulator is down"),
     (("mine.py:leaves", "--n", 5), "SystemExit"),
 ]

@@ -67,6 +67,12 @@ Dask: TypeAlias = Annotated[
 DaskTimeout: TypeAlias = Annotated[
     float, typer.Option(metavar="SECONDS", help="Without a sign of Dask's scheduler or its workers, it is lost.")
 ]
+Noisy: TypeAlias = Annotated[
+    bool, typer.Option("--noisy", help="Values differ from call to call: choose the best by means of several.")
+]
+Repeats: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="R", help="Measure the best so often at least; implies --noisy.")
+]
 Every: TypeAlias = Annotated[
     str, typer.Option(metavar="TIME|N", help="How often to write the checkpoint: 60s, or a number of generations.")
 ]

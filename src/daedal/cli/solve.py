@@ -30,6 +30,7 @@ from daedal.result import Result
 from daedal.rng import check_seed
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.config import RunConfig
+from daedal.run.noise import noise_of
 from daedal.settings.plugins import is_file_spec
 from daedal.settings.texts import printable
 from daedal.spaces.plain import Value
@@ -71,6 +72,8 @@ def solve(
     ] = "raise",
     timeout: Annotated[float | None, typer.Option(help="Seconds that one evaluation may take.")] = None,
     deduplicate: Annotated[bool, typer.Option(help="Evaluate a row that comes again only once.")] = True,
+    noisy: options.Noisy = False,
+    repeats: options.Repeats = None,
     cache: Annotated[
         Path | None, typer.Option(callback=options.absolute, help="A file (SQLite) that keeps values for other runs.")
     ] = None,
@@ -95,6 +98,8 @@ def solve(
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
         variables = options.space_of(space, n)
         objective = read_objective(problem, n if variables is None else variables.n, persistent=persistent)
+    rows = options.read_initial(initial, variables)
+    noise = noise_of(noisy, repeats, cache=cache, initial=rows)
     with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
         config = RunConfig(
             objective=objective if dask is None else by_value(objective),
@@ -118,12 +123,13 @@ def solve(
                 executor_timeout=dask_timeout,
                 on_error=on_error,
                 timeout=timeout,
-                deduplicate=deduplicate,
+                deduplicate=deduplicate and noise is None,
                 cache=None if cache is None else str(cache),
                 name=name,
                 version=version,
             ),
-            initial=options.read_initial(initial, variables),
+            noise=noise,
+            initial=rows,
         )
         result = config.run(checkpointer=checkpointer, display=live_table)
     report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
@@ -180,6 +186,8 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "x": to_text(result.x),
         "best": result.best,
         "fitness": finite(result.fitness),
+        "standard_error": result.standard_error,
+        "measurements": result.measurements,
         "feasible": result.feasible,
         "violation": finite(result.violation),
         "violations": list(result.violations),
@@ -218,7 +226,7 @@ def show(result: Result, console: Console) -> None:
     words = {True: "[bold green]solved[/]", False: "[bold yellow]not solved[/]", None: "[bold]done[/]"}
     word = words[result.success] if result.feasible else "[bold yellow]nothing feasible found[/]"
     known = "" if result.optimum is None else f" of {result.optimum:g}"
-    console.print(f"\n{word}, fitness [bold]{result.fitness:.10g}[/]{known}", soft_wrap=True)
+    console.print(f"\n{word}, fitness [bold]{_fitness(result)}[/]{known}{_measured(result)}", soft_wrap=True)
     lines = [("effort", _effort(result)), ("stop", result.stop.message)]
     for name, text in [*_solution(result), *_violated(result), *lines]:
         console.print(f"{name:<8}{text}", markup=False, soft_wrap=True)
@@ -256,6 +264,19 @@ def _violated(result: Result) -> list[tuple[str, str]]:
     more = f", {len(broken) - _MOST_LISTED} more" if len(broken) > _MOST_LISTED else ""
     of_which = f" in sum: {each}{more}" if len(result.violations) > 1 else ""
     return [("beyond", f"not feasible, by {result.violation:.10g}{of_which}")]
+
+
+def _fitness(result: Result) -> str:
+    """Write a value to ten digits, and a mean with as many as its standard error has two of."""
+    error = result.standard_error
+    if error is None:
+        return f"{result.fitness:.10g}"
+    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 2
+    return f"{result.fitness:.{digits}f} +- {error:.{digits}f}"
+
+
+def _measured(result: Result) -> str:
+    return "" if result.measurements == 1 else f", mean of {result.measurements:,}"
 
 
 def _effort(result: Result) -> str:

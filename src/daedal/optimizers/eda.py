@@ -129,6 +129,10 @@ class EDA(BaseOptimizer):
         agreed: Bits = (2 * ones > len(self._population[0])).astype(np.uint8) ^ self._mask
         return agreed
 
+    def contenders(self) -> Bits:
+        """Give what most of the population agree on, shape (1, n): it averages over what scatters."""
+        return self.majority()[None] if self.generation else super().contenders()
+
     def state(self) -> State:
         """Give what is needed to go on from the generation told last, also while rows wait for their fitness."""
         arrays: dict[str, NDArray[Any]] = {

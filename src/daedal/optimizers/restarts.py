@@ -112,6 +112,10 @@ class Restarts(BaseOptimizer):
             self._restart()
         return info
 
+    def contenders(self) -> Bits:
+        """Give those of the population, shape (any, n)."""
+        return self._population.contenders()
+
     def _restart(self) -> None:
         if 2 * self.popsize > LAST_POPSIZE or not fits_memory(2 * self.popsize, self.n):
             self.stop = StopReason.CONVERGED

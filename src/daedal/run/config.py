@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from daedal.evaluation.caller import Objective
 from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
-from daedal.limits import BudgetWarning, Limits, meets
+from daedal.limits import BudgetWarning, Limits, StopReason, meets
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
+from daedal.optimizers.base import is_fresh
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.initial import Initial, read_initial
 from daedal.run.loop import Run
+from daedal.run.noise import NOISY_CONSTRAINTS, Noise
 from daedal.run.outcome import Callback, Display, Outcome
 from daedal.settings.parameters import plain
 from daedal.spaces.description import describe
@@ -53,6 +55,7 @@ class RunConfig:
     shuffle: bool = True
     limits: Limits = field(default_factory=Limits)
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
+    noise: Noise | None = None  # what is known of the scatter of values; None: nothing
     initial: Initial | None = field(default=None, compare=False)
 
     @property
@@ -121,13 +124,18 @@ class RunConfig:
         """Give the algorithm with everything chosen that the user left open."""
         return self.algorithm.resolved(
             objective_size(self.objective, self.n, self.space),
-            max_evaluations=self.algorithm.with_limits(self.limits).max_evaluations,
+            max_evaluations=self._search_calls(),
             workers=self.evaluation.workers,
         )
 
+    def _search_calls(self) -> int | None:
+        """Give the evaluations that there are for the algorithm."""
+        most = self.algorithm.with_limits(self.limits).max_evaluations
+        return most if most is None or self.noise is None else self.noise.search_calls(most)
+
     def budget_warning(self) -> str | None:
         """Say so, in a sentence, if the run has too few evaluations for its algorithm."""
-        most = self.algorithm.with_limits(self.limits).max_evaluations
+        most = self._search_calls()
         return None if most is None else self._resolved().configuration.budget_warning(most)
 
     def _prepared(
@@ -137,9 +145,13 @@ class RunConfig:
         checkpointer: Checkpointer | None,
         callback: Callback | None,
     ) -> Run:
+        if self.noise is not None and objective.constrained:
+            raise ValueError(NOISY_CONSTRAINTS)
         rows, values = read_initial(self.initial, objective, self.names)
         goal = self._goal(objective)
-        optimizer = self.algorithm.configuration.build(
+        configuration = self.algorithm.configuration
+        build = configuration.build if self.noise is None else self.noise.builder(configuration)
+        optimizer = build(
             n=objective.n,
             seed=self.seed,
             limits=dataclasses.replace(self.limits, target=None if goal is None else self.sign * goal),
@@ -217,7 +229,7 @@ class RunConfig:
             feasible=feasible,
             violation=0.0 if feasible else outcome.violation,
             violations=outcome.violations,
-            success=None if goal is None else feasible and meets(best.fitness, self.sign * goal),
+            success=None if goal is None else feasible and _is_reached(run, outcome, self.sign * goal),
             stop=outcome.stop,
             evaluations=evaluator.evaluations,
             evaluations_to_best=best.evaluations,
@@ -239,6 +251,8 @@ class RunConfig:
             explanation=getattr(run.optimizer, "explanation", ""),
             space=self.space,
             names=self.names,
+            standard_error=best.standard_error,
+            measurements=best.measurements,
         )
 
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:
@@ -259,7 +273,15 @@ class RunConfig:
             "seed": self.seed,
             "limits": {name: plain(value) for name, value in dataclasses.asdict(self.limits).items()},
             "evaluation": self.evaluation.to_json(),
+            "noise": None if self.noise is None else self.noise.to_json(),
         }
+
+
+def _is_reached(run: Run, outcome: Outcome, target: float) -> bool:
+    """Whether a run has reached a target: where values scatter, only a mean that has ended it does so."""
+    if is_fresh(run.optimizer):
+        return outcome.stop is StopReason.TARGET
+    return meets(outcome.best.fitness, target)
 
 
 def _restore(run: Run, state: State) -> None:

@@ -15,10 +15,12 @@ from daedal.evaluation.evaluator import Evaluator, OutOfTime
 from daedal.evaluation.failures import BestSoFar
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.base import BaseOptimizer, Optimizer
+from daedal.optimizers.base import BaseOptimizer, Optimizer, is_fresh
+from daedal.optimizers.contest import Contest
 from daedal.optimizers.records import Best, Generation
 from daedal.run.best_so_far import with_best
 from daedal.run.checkpoint import Checkpointer, history_state, restored_history
+from daedal.run.noise import NOISY_CONSTRAINTS
 from daedal.run.outcome import Callback, Display, Outcome, own_record
 from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, State, StateError, check_bits
@@ -177,8 +179,10 @@ class Run:
         """Ask, evaluate, tell; give the record of a generation that is complete, in the objective's own sign."""
         optimizer, most = self.optimizer, self.limits.max_evaluations
         rows, calls = self._rows(), self.evaluator.calls
-        fresh = isinstance(optimizer, BaseOptimizer) and optimizer.fresh
-        fitness = self.evaluator.evaluate(rows, most=None if most is None else most - calls, fresh=fresh)
+        left = None if most is None else most - calls
+        fitness = self.evaluator.evaluate(rows, most=left, fresh=is_fresh(optimizer))
+        if isinstance(optimizer, Contest) and self.evaluator.standing() is not None:
+            raise ValueError(NOISY_CONSTRAINTS)
         if len(fitness) < len(rows) and not isinstance(optimizer, BaseOptimizer):
             self.stop = StopReason.EVALUATIONS  # its answers are not committed, as where the time is up
             return None
@@ -270,7 +274,7 @@ class Run:
             value = self.sign * float(standing.amounts[0])
             return Best(x=standing.x, fitness=value, generation=number, evaluations=standing.evaluations)
         best, pending = self.optimizer.best, self.evaluator.pending_best()
-        if pending is None or (best is not None and pending[1] <= best.fitness):
+        if pending is None or (best is not None and (is_fresh(self.optimizer) or pending[1] <= best.fitness)):
             return best
         x, fitness = pending
         generation = self.history[-1].generation + 1 if self.history else 0

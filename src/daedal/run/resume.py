@@ -14,6 +14,7 @@ from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.registry import AnyAlgorithm, find_algorithm, restored_algorithm
 from daedal.problems.registry import canonical_problem, file_settings, problem_file
 from daedal.run.config import RunConfig
+from daedal.run.noise import Noise
 from daedal.settings.parameters import plain
 from daedal.spaces.description import described
 from daedal.spaces.space import Space
@@ -60,6 +61,7 @@ def restored_config(
             shuffle=kept.truth("shuffle"),
             limits=_limits(kept.inner("limits")),
             evaluation=_evaluation(kept.inner("evaluation")),
+            noise=Noise.from_json(kept.inner("noise")) if kept.given("noise") else None,
         )
     except StateError as error:
         raise CheckpointError(f"{path}: {error}") from error
