@@ -75,6 +75,10 @@ def solve(
     ] = None,
     every: options.Every = "60s",
     force: Annotated[bool, typer.Option("--force", help="Let the checkpoint replace that of another run.")] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(callback=options.absolute, metavar="FOLDER", help="Log the calls there, for IOHanalyzer."),
+    ] = None,
     settings: options.Settings = None,
     as_json: options.AsJson = False,
     history: options.History = False,
@@ -117,7 +121,7 @@ def solve(
             ),
             initial=None if initial is None else read_rows(initial),
         )
-        result = config.run(checkpointer=checkpointer, display=live_table)
+        result = config.run(checkpointer=checkpointer, display=live_table, log=log)
     report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,10 @@ from daedal.types import Bits, Fitness, Json, State, StateError, to_text
 
 FAILURES_KEPT = 100
 """How many failures a run can show; all of them are counted."""
+
+
+Recorder: TypeAlias = Callable[[Bits, Fitness], None]
+"""Is told what the objective was called for: rows in the objective's own order, and their values in its own sign."""
 
 
 class OutOfTime(Exception):  # noqa: N818  no error: the run has had its time
@@ -61,6 +65,7 @@ class Evaluator:
         self.batches = 0  # that were committed
         self.deadline: float | None = None  # when to stop in the middle of a batch, on the monotonic clock
         self.listener: Callable[[], None] | None = None  # called now and then in the middle of a batch
+        self.recorder: Recorder | None = None
         self._on_error = OnError.read(options.on_error)
         self._evaluated = 0  # in batches that were committed
         self._known = LayeredCache(n, order=order, sign=caller.sign, deduplicate=options.deduplicate, shared=cache)
@@ -97,11 +102,15 @@ class Evaluator:
             memory_cache.prepare()
 
     def close(self) -> None:
-        """End the workers, and tell nobody any more."""
+        """End the workers; record what came of a batch that was broken off, and tell nobody any more."""
         self.listener = None  # who listens holds this: two that hold each other stay until garbage is collected
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+        if self._batch is not None:
+            places = np.arange(len(self._batch.new))[self._batch.answered_places()]
+            self._record(self._batch, np.sort(places))
+        self.recorder = None
 
     def preload(self, x: Bits, values: Fitness) -> None:
         """Take values of rows, in the objective's own sign, that need not be evaluated."""
@@ -145,6 +154,7 @@ class Evaluator:
         if batch is None:
             return
         self._known.remember(batch)
+        self._record(batch)
         self._evaluated += batch.answered
         self.cached += batch.known
         self.failed += len(batch.failed)
@@ -225,6 +235,11 @@ class Evaluator:
             self._known.share(rows, places, values)
         if self.listener is not None:
             self.listener()
+
+    def _record(self, batch: Batch, places: Places = slice(None)) -> None:
+        """Tell of some of the new rows, in the order of the batch, whoever answered first."""
+        if self.recorder is not None:
+            self.recorder(self._known.to_objective(batch.new[places]), batch.values[places])
 
     def _check_time(self, errors: dict[int, str]) -> None:
         """Break off when the time is over, and there is something to show for it."""

@@ -5,5 +5,6 @@ from daedal.problems.blocks import Trap as Trap
 from daedal.problems.nk import NK as NK
 from daedal.problems.nk_file import read_nk as read_nk
 from daedal.problems.nk_file import write_nk as write_nk
+from daedal.problems.pbo import PBO as PBO
 from daedal.problems.shuffling import Shuffled as Shuffled
 from daedal.problems.shuffling import shuffled as shuffled

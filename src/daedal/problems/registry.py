@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
-from daedal.problems import HIFF, NK, OneMax, Problem, Trap, read_nk
+from daedal.problems import HIFF, NK, PBO, OneMax, Problem, Trap, read_nk
 from daedal.settings.parameters import REQUIRED, Parameter, Setting, coerce, parameters, unknown
 from daedal.settings.plugins import entry_point, entry_point_names, first_line, register_entry_points
 
@@ -16,13 +16,17 @@ ENTRY_POINTS = "daedal.problems"  # The group of entry points under which instal
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemKind:
-    """How a problem is made from its name: from parameters, or from a file where it has a format."""
+    """How a problem is made from its name: from parameters, or from a file where it has a format.
+
+    `first` is the parameter that a word without a name stands for, in the first place: 18 in "pbo:18,n=64".
+    """
 
     name: str
     summary: str
     example: str
     make: Callable[..., Problem]
     read: Callable[[str], Problem] | None = None
+    first: str | None = None
 
     def parameters(self) -> dict[str, Parameter]:
         """List what can be set."""
@@ -81,7 +85,9 @@ def problem_file(spec: str) -> tuple[str, str | None]:
 def canonical_problem(spec: str) -> str:
     """Write a problem's name with all its parameters, in the order of the alphabet: trap:k=5,n=50."""
     kind, path, values = _named(spec)
-    return f"{kind.name}:{path or ','.join(f'{name}={value}' for name, value in sorted(values.items()))}"
+    words = [] if kind.first is None or path else [str(values.pop(kind.first))]
+    words += [f"{name}={value}" for name, value in sorted(values.items())]
+    return f"{kind.name}:{path or ','.join(words)}"
 
 
 def _named(spec: str) -> tuple[ProblemKind, str | None, dict[str, Setting]]:
@@ -91,8 +97,10 @@ def _named(spec: str) -> tuple[ProblemKind, str | None, dict[str, Setting]]:
     if path is not None:
         return kind, path, {}
     known, pairs = kind.parameters(), dict[str, str]()
-    for part in filter(None, spec.partition(":")[2].split(",")):
+    for place, part in enumerate(filter(None, spec.partition(":")[2].split(","))):
         key, equals, value = (word.strip() for word in part.partition("="))
+        if place == 0 and kind.first is not None and not equals:
+            key, equals, value = kind.first, "=", key
         if not (key and equals and value):
             raise ValueError(f"expected settings of {name} as in {kind.example}, got {part!r}")
         if key in pairs:
@@ -121,6 +129,13 @@ for _each in (
         example="nk:n=30,k=4,seed=1 or nk:FILE",
         make=NK.random,
         read=read_nk,
+    ),
+    ProblemKind(
+        name="pbo",
+        summary="Function 1 to 25 of the suite PBO (extra ioh)",
+        example="pbo:2,n=64",
+        make=PBO,
+        first="function",
     ),
 ):
     register_problem(_each)

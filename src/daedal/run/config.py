@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.evaluator import Evaluator
+from daedal.evaluation.evaluator import Evaluator, Recorder
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import BudgetWarning, Limits, meets
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
+from daedal.run.ioh_log import IOHLog
 from daedal.run.loop import Callback, Display, Outcome, Run
 from daedal.settings.numbers import as_numbers
 from daedal.settings.parameters import plain
@@ -79,11 +81,17 @@ class RunConfig:
         checkpointer: Checkpointer | None = None,
         display: DisplayFactory | None = None,
         callback: Callback | None = None,
+        log: str | os.PathLike[str] | None = None,
         warn: bool = True,
     ) -> Result:
-        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small."""
+        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small.
+
+        `log` is a folder for logs, see `IOHLog`: of whole runs, because ioh cannot go on with one.
+        """
         if callback is not None and not callable(callback):
             raise TypeError(f"expected a function as callback, got callback={callback!r}")
+        if checkpointer is not None and log is not None:
+            raise ValueError("expected log or checkpoint, got both; a run that goes on has no log of what was before")
         if checkpointer is not None:
             check_apart({"the checkpoint": checkpointer.path, "the cache": self.evaluation.cache})
         algorithm = self._resolved()  # refuses what no memory holds
@@ -98,6 +106,8 @@ class RunConfig:
             run = config._prepared(objective, closing, checkpointer, callback)
             if state is not None:
                 _restore(run, state)
+            if log is not None:
+                run.evaluator.recorder = config._log(objective, closing, log)
             shown = None if display is None else display(config._title(objective), config._goal(objective))
             outcome = run.go(shown)
         return config._result(objective, run, outcome)
@@ -151,6 +161,13 @@ class RunConfig:
             checkpointer=checkpointer,
             callback=callback,
         )
+
+    def _log(self, objective: BoundObjective, closing: ExitStack, folder: str | os.PathLike[str]) -> Recorder:
+        """Open a log, which is closed with the run."""
+        log = IOHLog(folder, objective=self.objective, bound=objective, sign=self.sign, seed=self.seed)
+        log.open(self.algorithm.name)
+        closing.callback(log.close)
+        return log.write
 
     def _cache(self, objective: BoundObjective) -> SQLiteCache:
         from daedal.evaluation.sqlite_cache import SQLiteCache  # SQLite, only where it is used
