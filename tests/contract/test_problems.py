@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from ioh_standin import skip_without_ioh
 
 import daedal
 from daedal.problems import Problem, shuffled
@@ -128,6 +129,7 @@ CHECKS: list[Callable[[str], None]] = [
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", sorted(problem_cases()))
 def test_every_problem(name: str, check: Callable[[str], None]) -> None:
+    skip_without_ioh(name)
     check(problem_cases()[name])
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from daedal.limits import meets
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
@@ -97,10 +98,11 @@ class PBO:
 
     @cached_property
     def solution(self) -> Bits | None:
-        """A row, shape (n,), that attains the optimum, where ioh has one."""
-        row = self.made().optimum.x
-        known = self.optimum is not None and len(row) == self.n
-        return np.array(row, dtype=np.uint8) if known else None
+        """A row, shape (n,), that attains the optimum, where ioh has one: it states all zeros where it has none."""
+        row = np.array(self.made().optimum.x, dtype=np.uint8)
+        if self.optimum is None or row.shape != (self.n,):
+            return None
+        return row if meets(float(self.evaluate(row[None])[0]), self.optimum) else None
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
