@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from daedal.evaluation.evaluator import Evaluator, Recorder
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
-from daedal.limits import BudgetWarning, Limits, meets
+from daedal.limits import BudgetWarning, Limits, TimeWarning, meets
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
+from daedal.run.duration import check_duration
 from daedal.run.ioh_log import IOHLog
 from daedal.run.loop import Callback, Display, Outcome, Run
 from daedal.settings.numbers import as_numbers
@@ -98,6 +99,9 @@ class RunConfig:
         warning = self.budget_warning() if warn and state is None else None
         if warning is not None:
             warnings.warn(warning, BudgetWarning, stacklevel=3)
+        duration = self.duration_warning() if state is None else None  # refuses what takes days
+        if warn and duration is not None:
+            warnings.warn(duration, TimeWarning, stacklevel=3)
         objective = bind(self.objective, self.n, seed=self.seed, vectorized=self.vectorized, shuffle=self.shuffle)
         limits = algorithm.with_limits(self.limits, has_goal=self._goal(objective) is not None)
         config = dataclasses.replace(self, algorithm=algorithm, limits=limits)
@@ -115,15 +119,22 @@ class RunConfig:
     def _resolved(self) -> Algorithm:
         """Give the algorithm with everything chosen that the user left open."""
         return self.algorithm.resolved(
-            objective_size(self.objective, self.n),
+            self._size(),
             max_evaluations=self.algorithm.with_limits(self.limits).max_evaluations,
             workers=self.evaluation.workers,
         )
+
+    def _size(self) -> int:
+        return objective_size(self.objective, self.n)
 
     def budget_warning(self) -> str | None:
         """Say so, in a sentence, if the run has too few evaluations for its algorithm."""
         most = self.algorithm.with_limits(self.limits).max_evaluations
         return None if most is None else self._resolved().configuration.budget_warning(most)
+
+    def duration_warning(self) -> str | None:
+        """Say so, in a sentence, if a generation will take long; refuse one that will take more than a day."""
+        return check_duration(self._resolved(), self._size(), self.limits)
 
     def _prepared(
         self,
