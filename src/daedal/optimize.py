@@ -58,6 +58,7 @@ def maximize(
     checkpoint: str | os.PathLike[str] | None = None,
     every: str | int = EVERY,
     overwrite: bool = False,
+    log: str | os.PathLike[str] | None = None,
     progress: bool = False,
     callback: Callback | None = None,
     **settings: Setting,
@@ -124,6 +125,9 @@ def maximize(
         A file to go on from with `resume`, and when to write it: "60s", or after so many generations.
     overwrite
         Whether the checkpoint may replace that of another run. A file of any other kind is never replaced.
+    log
+        A folder in which the run gets a folder of its own, for IOHanalyzer: every call of the objective that was better
+        than those before, and the last one. Needs the extra `ioh`.
     progress
         Whether to show the run as it goes, on standard error.
     callback
@@ -183,7 +187,7 @@ def maximize(
         noise=noise,
         initial=initial,
     )
-    return config.run(checkpointer=checkpointer, display=_display(progress), callback=callback)
+    return config.run(checkpointer=checkpointer, display=_display(progress), callback=callback, log=log)
 
 
 _KEYWORDS = tuple(inspect.signature(maximize).parameters)

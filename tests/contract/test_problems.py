@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from all_rows import all_rows
+from ioh_standin import skip_without_ioh
 from problem_files import with_file
 
 import daedal
@@ -162,6 +163,7 @@ CHECKS: list[Callable[[str], None]] = [
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", sorted(problem_kinds()))
 def test_every_problem(name: str, check: Callable[[str], None], tmp_path: Path) -> None:
+    skip_without_ioh(name)
     check(problem_cases(tmp_path)[name])
 
 

@@ -97,7 +97,7 @@ def compare(
     # run by run, so that an interrupted comparison is fair to all
     configs = [replace(one, seed=check_seed(seed + run)) for run in range(runs) for _, one in cells]
     for place, one in cells:
-        if (warning := one.budget_warning()) is not None:
+        for warning in filter(None, (one.budget_warning(), one.duration_warning())):
             at = "" if place.budget is None else f" on {place.problem} with {place.budget:,} calls"
             say(f"warning: {place.algorithm}{at}: {warning}")
     with stdout_kept():

@@ -84,6 +84,10 @@ def solve(
     ] = None,
     every: options.Every = "60s",
     force: Annotated[bool, typer.Option("--force", help="Let the checkpoint replace that of another run.")] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(callback=options.absolute, metavar="FOLDER", help="Log the calls there, for IOHanalyzer."),
+    ] = None,
     settings: options.Settings = None,
     as_json: options.AsJson = False,
     history: options.History = False,
@@ -131,7 +135,7 @@ def solve(
             noise=noise,
             initial=rows,
         )
-        result = config.run(checkpointer=checkpointer, display=live_table)
+        result = config.run(checkpointer=checkpointer, display=live_table, log=log)
     report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
 
 

@@ -69,6 +69,12 @@ class Answers:
         self.amounts = None if self.amounts is None else self.amounts[:rows]
 
 
+def first_error(errors: dict[int, str], rows: int) -> ObjectiveError:
+    """Give the error of the first row that failed, of so many, and say how many others did."""
+    others = f" ({len(errors)} of {rows} rows failed so far)" if len(errors) > 1 else ""
+    return ObjectiveError(errors[min(errors)] + others)
+
+
 def check_constraints(before: int | None, now: int | None) -> None:
     """Refuse a number of constraints that changes from call to call; None: not known."""
     if before is not None and now is not None and before != now:

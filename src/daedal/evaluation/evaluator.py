@@ -5,29 +5,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation import memory_cache
+from daedal.evaluation.answers import first_error
 from daedal.evaluation.batch import AnsweredRows, Batch
 from daedal.evaluation.caller import Caller, ObjectiveError, Places
 from daedal.evaluation.engine import SECONDS_BETWEEN_NOTES, Engine, start_engine
-from daedal.evaluation.failures import Failure, OnError
+from daedal.evaluation.failures import FAILURES_KEPT, Failure, OnError, OutOfTime
 from daedal.evaluation.layered_cache import LayeredCache, RowCache
 from daedal.evaluation.memory_cache import Lookup
 from daedal.evaluation.merit import Standing
 from daedal.evaluation.options import DEFAULTS, EvaluationOptions
 from daedal.evaluation.standings import Standings
-from daedal.types import Amounts, Bits, Fitness, Json, State, StateError
+from daedal.types import Amounts, Bits, Fitness, Json, State
 
-FAILURES_KEPT = 100
-"""How many failures a run can show; all of them are counted."""
-
-
-class OutOfTime(Exception):  # noqa: N818  no error: the run has had its time
-    """The deadline came in the middle of a batch."""
+Recorder: TypeAlias = Callable[[Bits, Fitness], None]
+"""Is told what the objective was called for: rows in the objective's own order, and their values in its own sign."""
 
 
 class Evaluator:
@@ -68,6 +65,7 @@ class Evaluator:
         self.batches = 0  # that were committed
         self.deadline: float | None = None  # when to stop in the middle of a batch, on the monotonic clock
         self.listener: Callable[[], None] | None = None  # called now and then in the middle of a batch
+        self.recorder: Recorder | None = None
         self._on_error = OnError.read(options.on_error)
         self._evaluated = 0  # in batches that were committed
         self._known = LayeredCache(n, order=order, sign=caller.sign, deduplicate=options.deduplicate, shared=cache)
@@ -105,11 +103,15 @@ class Evaluator:
             memory_cache.prepare()
 
     def close(self) -> None:
-        """End the workers, and tell nobody any more."""
+        """End the workers; record what came of a batch that was broken off, and tell nobody any more."""
         self.listener = None  # who listens holds this: two that hold each other stay until garbage is collected
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+        if self._batch is not None:
+            places = np.arange(len(self._batch.new))[self._batch.answered_places()]
+            self._record(self._batch, np.sort(places))
+        self.recorder = None
 
     @property
     def constraints(self) -> int | None:
@@ -162,6 +164,7 @@ class Evaluator:
             return
         self._standings.best = self.standing()
         self._known.remember(batch)
+        self._record(batch)
         self._evaluated += batch.answered
         self.cached += batch.known
         self.failed += len(batch.failed)
@@ -212,7 +215,7 @@ class Evaluator:
         """Go on where another evaluator stood when it gave its state."""
         self._evaluated, self.batches = state.whole("evaluated"), state.whole("batches")
         self.cached, self.failed = state.whole("cached"), state.whole("failed")
-        self.failures = [_failure(kept) for kept in state.listed("failures")]
+        self.failures = [Failure.from_json(kept) for kept in state.listed("failures")]
         self._known.restore(state)
         self._batch = self._leftover = None
         amounts = self._standings.restore(state, self.n)
@@ -254,10 +257,8 @@ class Evaluator:
                 self._note(batch, rows, numbers[good], answers.values[good], amounts)
                 errors |= {int(numbers[index]): error for index, error in answers.errors.items()}
                 if raising:
-                    first = min(errors)
-                    others = f" ({len(errors)} of {len(rows)} rows failed so far)" if len(errors) > 1 else ""
                     causes = {int(numbers[index]): cause for index, cause in answers.causes.items()}
-                    raise ObjectiveError(errors[first] + others) from causes.get(first)
+                    raise first_error(errors, len(rows)) from causes.get(min(errors))
             self._check_time(errors)
         return errors
 
@@ -268,6 +269,11 @@ class Evaluator:
             self._known.share(rows, places, values, amounts)
         if self.listener is not None:
             self.listener()
+
+    def _record(self, batch: Batch, places: Places = slice(None)) -> None:
+        """Tell of some of the new rows, in the order of the batch, whoever answered first."""
+        if self.recorder is not None:
+            self.recorder(self._known.to_objective(batch.new[places]), batch.values[places])
 
     def _check_time(self, errors: dict[int, str]) -> None:
         """Break off when the time is over, and there is something to show for it."""
@@ -291,9 +297,3 @@ class Evaluator:
             raise ObjectiveError(f"every one of the first {len(rows)} rows failed, the first so: {first}")
         failures = [Failure(self.caller.shown(rows[index]), errors[int(index)]) for index in failed[:FAILURES_KEPT]]
         batch.fail(failed, -self.caller.sign * math.inf, failures)
-
-
-def _failure(kept: Json) -> Failure:
-    if not isinstance(kept, list) or len(kept) != 2 or not all(isinstance(text, str) for text in kept):
-        raise StateError(f"expected a row and its error as a failure in the checkpoint, got {kept!r:.60}")
-    return Failure(str(kept[0]), str(kept[1]))

@@ -281,6 +281,11 @@ class EDAConfiguration(Configuration):
             "anything can be learned; try more evaluations, or a smaller popsize (without one it is chosen to fit)"
         )
 
+    def generation_seconds(self, n: int) -> float:
+        """Give the CPU time, about, of fitting the model to half of the population, and drawing the other half."""
+        size = LEAST_POPSIZE if self.popsize is None or self.popsize == "auto" else self.popsize
+        return self.model.working_seconds(size // 2, n)
+
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
     ) -> EDA | Restarts:

@@ -19,6 +19,7 @@ from daedal.problems.mkp_file import read_mkp as read_mkp
 from daedal.problems.nk import NK as NK
 from daedal.problems.nk_file import read_nk as read_nk
 from daedal.problems.nk_file import write_nk as write_nk
+from daedal.problems.pbo import PBO as PBO
 from daedal.problems.qubo import QUBO as QUBO
 from daedal.problems.qubo import read_qubo as read_qubo
 from daedal.problems.shuffling import Shuffled as Shuffled

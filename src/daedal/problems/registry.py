@@ -12,6 +12,7 @@ from daedal.problems import (
     HIFF,
     LABS,
     NK,
+    PBO,
     Bimodal,
     CyclicTrap,
     Knapsack,
@@ -36,7 +37,10 @@ ENTRY_POINTS = "daedal.problems"  # The group of entry points under which instal
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemKind:
-    """How a problem is made from its name: from parameters, or from a file where it has a format, or either."""
+    """How a problem is made from its name: from parameters, or from a file where it has a format, or either.
+
+    `first` is the parameter that a word without a name stands for, in the first place: 18 in "pbo:18,n=64".
+    """
 
     name: str
     summary: str
@@ -44,6 +48,7 @@ class ProblemKind:
     make: Callable[..., Problem] | None = None
     read: Callable[..., Problem] | None = None
     """Takes the path, and whatever can be said behind it, as in "mkp:FILE,problem=3"."""
+    first: str | None = None
 
     def parameters(self) -> dict[str, Parameter]:
         """List what can be set of a problem that is made."""
@@ -103,7 +108,10 @@ def problem_file(spec: str) -> tuple[str, str | None]:
 def canonical_problem(spec: str) -> str:
     """Write a problem's name with all its parameters, in the order of the alphabet: trap:k=5,n=50."""
     kind, path, values = _named(spec)
-    return f"{kind.name}:{','.join(([] if path is None else [path]) + _written(values))}"
+    words = [] if path is None else [path]
+    if path is None and kind.first is not None:
+        words = [str(values.pop(kind.first))]
+    return f"{kind.name}:{','.join(words + _written(values))}"
 
 
 def file_settings(spec: str) -> str:
@@ -137,8 +145,10 @@ def _named(spec: str) -> tuple[ProblemKind, str | None, dict[str, Setting]]:
     if path is None and kind.make is None:
         raise ValueError(f"expected the file of {kind.name}, as in {kind.example}, got {spec!r}")
     name, known, pairs = kind.name, kind.parameters() if path is None else kind.file_parameters(), dict[str, str]()
-    for part in filter(None, settings.split(",")):
+    for place, part in enumerate(filter(None, settings.split(","))):
         key, equals, value = (word.strip() for word in part.partition("="))
+        if place == 0 and kind.first is not None and not equals:
+            key, equals, value = kind.first, "=", key
         if not (key and equals and value):
             raise ValueError(f"expected settings of {name} as in {kind.example}, got {part!r}")
         if key in pairs:
@@ -200,6 +210,13 @@ for _each in (
         summary="Quadratic function, maximised",
         example="qubo:FILE or qubo:FILE,problem=3",
         read=read_qubo,
+    ),
+    ProblemKind(
+        name="pbo",
+        summary="Function 1 to 25 of the suite PBO (extra ioh)",
+        example="pbo:2,n=64",
+        make=PBO,
+        first="function",
     ),
 ):
     register_problem(_each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
+import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -13,18 +13,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from daedal.evaluation.caller import Objective
-from daedal.evaluation.evaluator import Evaluator
+from daedal.evaluation.evaluator import Evaluator, Recorder
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
-from daedal.limits import BudgetWarning, Limits, StopReason, meets
+from daedal.limits import BudgetWarning, Limits, TimeWarning
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
-from daedal.optimizers.base import is_fresh
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
+from daedal.run.duration import check_duration
 from daedal.run.initial import Initial, read_initial
+from daedal.run.ioh_log import IOHLog
 from daedal.run.loop import Run
 from daedal.run.noise import NOISY_CONSTRAINTS, Noise
-from daedal.run.outcome import Callback, Display, Outcome
+from daedal.run.outcome import Callback, Display
+from daedal.run.reporting import result_of
 from daedal.settings.parameters import plain
 from daedal.spaces.description import describe
 from daedal.spaces.space import Space
@@ -89,17 +91,26 @@ class RunConfig:
         checkpointer: Checkpointer | None = None,
         display: DisplayFactory | None = None,
         callback: Callback | None = None,
+        log: str | os.PathLike[str] | None = None,
         warn: bool = True,
     ) -> Result:
-        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small."""
+        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small.
+
+        `log` is a folder for logs, see `IOHLog`: of whole runs, because ioh cannot go on with one.
+        """
         if callback is not None and not callable(callback):
             raise TypeError(f"expected a function as callback, got callback={callback!r}")
+        if checkpointer is not None and log is not None:
+            raise ValueError("expected log or checkpoint, got both; a run that goes on has no log of what was before")
         if checkpointer is not None:
             check_apart({"the checkpoint": checkpointer.path, "the cache": self.evaluation.cache})
         algorithm = self._resolved()  # refuses what no memory holds
         warning = self.budget_warning() if warn and state is None else None
         if warning is not None:
             warnings.warn(warning, BudgetWarning, stacklevel=3)
+        duration = self.duration_warning() if state is None else None  # refuses what takes days
+        if warn and duration is not None:
+            warnings.warn(duration, TimeWarning, stacklevel=3)
         objective = bind(
             self.objective,
             self.n,
@@ -109,24 +120,29 @@ class RunConfig:
             shuffle=self.shuffle,
             constraints=self.constraints,
         )
-        limits = algorithm.with_limits(self.limits, has_goal=self._goal(objective) is not None)
+        limits = algorithm.with_limits(self.limits, has_goal=self.goal(objective) is not None)
         config = dataclasses.replace(self, algorithm=algorithm, limits=limits)
         with ExitStack() as closing:
             closing.callback(objective.close)
             run = config._prepared(objective, closing, checkpointer, callback)
             if state is not None:
                 _restore(run, state)
-            shown = None if display is None else display(config._title(objective), config._goal(objective))
+            if log is not None:
+                run.evaluator.recorder = config._log(objective, closing, log)
+            shown = None if display is None else display(config._title(objective), config.goal(objective))
             outcome = run.go(shown)
-        return config._result(objective, run, outcome)
+        return result_of(config, objective, run, outcome)
 
     def _resolved(self) -> Algorithm:
         """Give the algorithm with everything chosen that the user left open."""
         return self.algorithm.resolved(
-            objective_size(self.objective, self.n, self.space),
+            self._size(),
             max_evaluations=self._search_calls(),
             workers=self.evaluation.workers,
         )
+
+    def _size(self) -> int:
+        return objective_size(self.objective, self.n, self.space)
 
     def _search_calls(self) -> int | None:
         """Give the evaluations that there are for the algorithm."""
@@ -138,6 +154,10 @@ class RunConfig:
         most = self._search_calls()
         return None if most is None else self._resolved().configuration.budget_warning(most)
 
+    def duration_warning(self) -> str | None:
+        """Say so, in a sentence, if a generation will take long; refuse one that will take more than a day."""
+        return check_duration(self._resolved(), self._size(), self.limits)
+
     def _prepared(
         self,
         objective: BoundObjective,
@@ -148,7 +168,7 @@ class RunConfig:
         if self.noise is not None and objective.constrained:
             raise ValueError(NOISY_CONSTRAINTS)
         rows, values = read_initial(self.initial, objective, self.names)
-        goal = self._goal(objective)
+        goal = self.goal(objective)
         configuration = self.algorithm.configuration
         build = configuration.build if self.noise is None else self.noise.builder(configuration)
         optimizer = build(
@@ -187,6 +207,13 @@ class RunConfig:
             callback=callback,
         )
 
+    def _log(self, objective: BoundObjective, closing: ExitStack, folder: str | os.PathLike[str]) -> Recorder:
+        """Open a log, which is closed with the run."""
+        log = IOHLog(folder, objective=self.objective, bound=objective, sign=self.sign, seed=self.seed)
+        log.open(self.algorithm.name)
+        closing.callback(log.close)
+        return log.write
+
     def _cache(self, objective: BoundObjective) -> SQLiteCache:
         from daedal.evaluation.sqlite_cache import SQLiteCache  # SQLite, only where it is used
 
@@ -201,59 +228,18 @@ class RunConfig:
             name = f"{name} of {json.dumps(describe(self.space))}"
         return SQLiteCache(self.evaluation.cache, n=objective.n, objective=name, version=self.evaluation.version)
 
-    def _optimum(self, objective: BoundObjective) -> float | None:
+    def optimum(self, objective: BoundObjective) -> float | None:
         """Give the known optimum, which is the largest value."""
         return None if self.minimize else objective.optimum
 
-    def _goal(self, objective: BoundObjective) -> float | None:
+    def goal(self, objective: BoundObjective) -> float | None:
         """Give the value to reach, as the user has it."""
-        return self._optimum(objective) if self.limits.target is None else self.limits.target
+        return self.optimum(objective) if self.limits.target is None else self.limits.target
 
     def _title(self, objective: BoundObjective) -> str:
         popsize = self.algorithm.settings().get("popsize")
         size = "" if popsize is None else f", popsize {popsize}"
         return f"{self.algorithm.name} on {objective.name}{size}, seed {self.seed}"
-
-    def _result(self, objective: BoundObjective, run: Run, outcome: Outcome) -> Result:
-        """Report in the objective's own signs and order."""
-        best, goal, settings, evaluator = outcome.best, self._goal(objective), self.algorithm.settings(), run.evaluator
-        feasible = best.fitness > -math.inf and not outcome.violation > 0
-        popsize = settings.get("popsize")
-        if popsize == "auto":
-            popsize = getattr(run.optimizer, "popsize", None)  # the last one
-        else:
-            settings.pop("popsize", None)
-        return Result(
-            x=objective.to_objective(best.x),
-            fitness=self.sign * best.fitness,
-            feasible=feasible,
-            violation=0.0 if feasible else outcome.violation,
-            violations=outcome.violations,
-            success=None if goal is None else feasible and _is_reached(run, outcome, self.sign * goal),
-            stop=outcome.stop,
-            evaluations=evaluator.evaluations,
-            evaluations_to_best=best.evaluations,
-            evaluated=evaluator.evaluated,
-            cached=evaluator.cached,
-            failed=evaluator.failed,
-            failures=tuple(evaluator.failures),
-            batches=evaluator.batches,
-            generations=outcome.history[-1].generation if outcome.history else 0,
-            seconds=outcome.seconds,
-            cpu_seconds=outcome.cpu_seconds,
-            cpu_seconds_to_best=outcome.cpu_seconds_to_best,
-            history=outcome.history,
-            algorithm=self.algorithm.name,
-            settings=settings,
-            popsize=popsize if isinstance(popsize, int) else None,
-            seed=self.seed,
-            optimum=self._optimum(objective),
-            explanation=getattr(run.optimizer, "explanation", ""),
-            space=self.space,
-            names=self.names,
-            standard_error=best.standard_error,
-            measurements=best.measurements,
-        )
 
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:
         """Say in plain values what the run is: numbers and names, and no code."""
@@ -275,13 +261,6 @@ class RunConfig:
             "evaluation": self.evaluation.to_json(),
             "noise": None if self.noise is None else self.noise.to_json(),
         }
-
-
-def _is_reached(run: Run, outcome: Outcome, target: float) -> bool:
-    """Whether a run has reached a target: where values scatter, only a mean that has ended it does so."""
-    if is_fresh(run.optimizer):
-        return outcome.stop is StopReason.TARGET
-    return meets(outcome.best.fitness, target)
 
 
 def _restore(run: Run, state: State) -> None:

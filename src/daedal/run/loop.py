@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from daedal.evaluation.caller import ObjectiveError
-from daedal.evaluation.evaluator import Evaluator, OutOfTime
-from daedal.evaluation.failures import BestSoFar
+from daedal.evaluation.evaluator import Evaluator
+from daedal.evaluation.failures import BestSoFar, OutOfTime
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
 from daedal.optimizers.base import BaseOptimizer, Optimizer, is_fresh

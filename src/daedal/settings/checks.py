@@ -57,6 +57,20 @@ def check_fits(count: int, what: str, *, available: int | None = None, advice: s
         raise ValueError(f"{what} takes about {needed} of memory, and this machine has {there}; {advice}")
 
 
+def readable_seconds(seconds: float) -> str:
+    """Write a time for a human reader, as in "3 hours".
+
+    Examples
+    --------
+    >>> readable_seconds(0.8), readable_seconds(5000), readable_seconds(200_000)
+    ('0.8 seconds', '83 minutes', '2.3 days')
+    """
+    units = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
+    unit, name = next((one for one in units if seconds >= 2 * one[0]), units[-1])
+    amount = seconds / unit
+    return f"{amount:.2g} {name}" if amount < 10 else f"{amount:,.0f} {name}"
+
+
 def machine_bytes(limits: Iterable[str] = _LIMITS) -> int:
     """Give the physical memory of this machine, or of this container; 16 GiB where it does not say.
 

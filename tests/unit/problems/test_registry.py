@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ioh_standin import skip_without_ioh
 from problem_files import with_file, write_files
 from run_helpers import registries_restored
 
@@ -103,6 +104,30 @@ def test_a_registered_problem_is_found_by_its_name() -> None:
     assert set(problem_kinds()) >= {"onemax", "trap", "hiff", "nk"}
 
 
+def test_a_first_word_may_stand_for_a_parameter() -> None:
+    def make(k: int, n: int = 8) -> Trap:
+        return Trap(k=k, n=n)
+
+    kind = ProblemKind(name="steps", summary="As trap", example="steps:4,n=8", make=make, first="k")
+    with registries_restored():
+        register_problem(kind)
+        for spec in ("steps:4", "steps: 4 , n=8", "steps:n=8,k=4", "steps:k=04"):
+            assert find_problem(spec) == Trap(k=4, n=8)
+            assert canonical_problem(spec) == "steps:4,n=8"
+            assert problem_file(spec) == ("steps", None)
+        assert canonical_problem(canonical_problem("steps:4")) == "steps:4,n=8"
+        for spec, says in (
+            ("steps:n=8,4", "got '4'"),
+            ("steps:4,8", "got '8'"),
+            ("steps:4,k=4", "k of steps once"),
+            ("steps:four", "k=four"),
+            ("steps:n=8", "given k"),
+            ("steps:4,=8", "got '=8'"),
+        ):
+            with pytest.raises(ValueError, match=says):
+                find_problem(spec)
+
+
 def test_a_name_is_looked_up_without_looking_at_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trap").mkdir()
@@ -134,6 +159,7 @@ def test_the_canonical_name_has_all_parameters_in_order(spec: str, canonical: st
 
 @pytest.mark.parametrize("example", sorted(kind.example.partition(" ")[0] for kind in problem_kinds().values()))
 def test_the_canonical_name_of_each_example_names_the_same(example: str, tmp_path: Path) -> None:
+    skip_without_ioh(example)
     example = with_file(example, tmp_path)
     made, again = find_problem(example), find_problem(canonical_problem(example))
     x = np.tri(made.n, dtype=np.uint8)
