@@ -27,6 +27,9 @@ FORBIDDEN = (
 )  # fmt: skip
 """What reading a file never has to do, by the names of Python's audit events."""
 
+PROCESSES = ("subprocess.Popen", "pickle.find_class", "os.kill", "marshal.loads")
+"""What starting worker processes does."""
+
 PROBLEMS = {name: problem_files.FILES[name][0] for name in (
     "tiny.cnf", "tiny.wcnf", "tiny.ising", "tiny.graph", "three.mkp", "two.qubo"
 )}  # fmt: skip
@@ -166,6 +169,10 @@ def attempt(case: Case) -> Tried:
     it.write_bytes(data)
     by_command = name not in READERS or rng.random() < 0.15
     problems = by_words(case, name, it, data) if by_command else by_function(case, name, it, data, sealed=blind)
+    if any(
+        f"evaluation/{asked}" in how for asked in ("workers", "timeout")
+    ):  # which is to ask for processes of daedal's
+        problems = [one for one in problems if not one.startswith(PROCESSES)]
     if list(case.folder.glob("**/*canary*")):
         problems.append("what is in the file was run")
     return Tried(f"{name}: {how}" + (", by a command" if by_command else ""), problems)

@@ -68,8 +68,9 @@ def _signalled(
 def _unsaid(case: Case, line: list[str], ended: Ended, *, at_once: bool) -> list[str]:
     """Say what a run owes that was told to end: the best so far, and a checkpoint, once there is a value."""
     kept = (case.folder / "run.ckpt").exists()
-    if at_once and any(word.startswith("cmd:") for word in line) and not kept and not ended.out:
-        return []  # a program answers a batch as a whole, and the first one was under way
+    elsewhere = any(word.startswith("cmd:") or word == "--workers" for word in line)
+    if at_once and elsewhere and not ended.out:
+        return []  # calls are counted where they are made, and the first values were still on their way
     return not_json(ended.out) + ([] if kept else ["no checkpoint was written"])
 
 

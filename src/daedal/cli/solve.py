@@ -22,6 +22,7 @@ from daedal.cli.options import settings_of
 from daedal.cli.output import finite, say, shown, stdout_kept
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
+from daedal.evaluation.signals import interrupts_held
 from daedal.limits import Limits, StopReason
 from daedal.objectives.spec import by_value, file_of, read_objective, spec_parts
 from daedal.optimizers.records import Generation
@@ -160,14 +161,9 @@ def live_table(title: str, goal: float | None) -> LiveTable:
 def report_result(
     problem: str, result: Result, *, as_json: bool, history: bool, checkpoint: Path | None, algorithm: str | None
 ) -> None:
-    """Write a result, and end with the exit code that goes with it."""
-    if as_json:
-        report = _report(problem, result)
-        if history:
-            report["history"] = [_record(record) for record in result.history]
-        print(json.dumps(report, allow_nan=False))
-    else:
-        show(result, Console(stderr=True, highlight=False))
+    """Write a result, and end with the exit code that goes with it; who asks to end meanwhile gets it all the same."""
+    with interrupts_held():
+        _write(problem, result, as_json=as_json, history=history)
     if result.stop is StopReason.INTERRUPTED:
         if checkpoint is not None:
             again = [] if spec_parts(problem)[0] == "problem" else [problem]
@@ -177,6 +173,16 @@ def report_result(
         sys.exit(INTERRUPTED)
     if not result.feasible:
         sys.exit(INFEASIBLE)
+
+
+def _write(problem: str, result: Result, *, as_json: bool, history: bool) -> None:
+    if not as_json:
+        show(result, Console(stderr=True, highlight=False))
+        return
+    report = _report(problem, result)
+    if history:
+        report["history"] = [_record(record) for record in result.history]
+    print(json.dumps(report, allow_nan=False), flush=True)
 
 
 def _report(problem: str, result: Result) -> dict[str, object]:

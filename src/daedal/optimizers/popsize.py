@@ -20,6 +20,9 @@ seed is to give the same result on every machine."""
 _BYTES_AN_ENTRY = 6
 """Memory for each bit of a population, beside the model's: population, parents, candidates and what is on its way."""
 
+_BYTES_A_ROW = 80
+"""Memory for each row, however short: fitness, its hash, and where it stands in several orders."""
+
 
 def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: float = 1.0) -> int:
     """Give a population size that solves deceptive problems of n variables as a rule, or less for few evaluations.
@@ -60,12 +63,16 @@ def check_population(popsize: int, n: int, model: Model | None = None) -> None:
         model.check_memory(1, n)  # where even one row is too much, no popsize helps
         own = model.working_bytes(popsize // 2, n)
     what = f"a population of popsize={popsize} with n={n}"
-    check_fits(popsize * n * _BYTES_AN_ENTRY + own, what, advice="take a smaller popsize")
+    check_fits(_bytes(popsize, n) + own, what, advice="take a smaller popsize")
 
 
 def fits_memory(popsize: int, n: int) -> bool:
     """Whether a population fits into the memory of this machine, with room for a model."""
-    return 2 * popsize * n * _BYTES_AN_ENTRY <= machine_bytes()
+    return 2 * _bytes(popsize, n) <= machine_bytes()
+
+
+def _bytes(popsize: int, n: int) -> int:
+    return popsize * (n * _BYTES_AN_ENTRY + _BYTES_A_ROW)
 
 
 def three_generations(popsize: int) -> int:

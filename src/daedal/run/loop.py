@@ -135,7 +135,16 @@ class Run:
                 if told is error:
                     raise
                 raise told from error
+            self._close()
         return self._outcome()
+
+    def _close(self) -> None:
+        """End the workers; who asks to end now has waited for the result, and gets it."""
+        try:
+            with self._interrupts.hold():
+                self.evaluator.close()
+        except KeyboardInterrupt:
+            self.stop = StopReason.INTERRUPTED
 
     def _loop(self, display: Display | None) -> None:
         try:

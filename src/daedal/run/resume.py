@@ -19,10 +19,14 @@ from daedal.settings.parameters import plain
 from daedal.spaces.description import described
 from daedal.spaces.space import Space
 from daedal.storage.checkpoint_file import CheckpointError
-from daedal.types import State, StateError
+from daedal.types import Json, State, StateError
 
 _MOST_WORKERS = 256
 """The most that a checkpoint can ask for: the number comes from a file."""
+
+
+_LONGEST = 2**15
+"""Letters of a text: more than any command line has in practice."""
 
 
 def restored_config(
@@ -47,6 +51,7 @@ def restored_config(
     """
     try:
         kept = state.part("config")
+        _check_texts(dict(kept.fields))
         name, spec = kept.text("objective"), kept.text("spec") if kept.given("spec") else None
         config = RunConfig(
             objective=_objective(path, name, spec, objective),
@@ -74,6 +79,14 @@ def restored_config(
             f"{len(config.constraints)}"
         )
     return config
+
+
+def _check_texts(value: Json) -> None:
+    """Refuse texts that are too long to be said again: no name, no setting and no limit has so many letters."""
+    if isinstance(value, str) and len(value) > _LONGEST:
+        raise StateError(f"expected texts of at most {_LONGEST:,} letters in a run's description, got {len(value):,}")
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_texts(inner)
 
 
 def _space(kept: State) -> Space | None:
