@@ -247,16 +247,19 @@ class Contest(BaseOptimizer):
         """Take a row with its mean as the best; it was found when it first became that."""
         best, x = self.best, measured.rows[place].copy()
         x.flags.writeable = False
-        when = (self.generation, self.evaluations)
+        mean, count = float(measured.means[place]), max(1, int(measured.counts[place]))
+        since: Best | Contest = self
         if best is not None and np.array_equal(best.x, x):
-            when = (best.generation, best.evaluations)
+            since = best
+            if (best.fitness, best.measurements) == (mean, count):
+                return
         self.best = Best(
             x=x,
-            fitness=float(measured.means[place]),
-            generation=when[0],
-            evaluations=when[1],
+            fitness=mean,
+            generation=since.generation,
+            evaluations=since.evaluations,
             standard_error=measured.standard_error(place),
-            measurements=max(1, int(measured.counts[place])),
+            measurements=count,
         )
 
     def _update_best(self, rows: Bits, fitness: Fitness) -> None:
