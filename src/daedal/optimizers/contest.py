@@ -12,7 +12,7 @@ from daedal.optimizers.base import BaseOptimizer, Optimizer
 from daedal.optimizers.contenders import Seen, distinct
 from daedal.optimizers.contest_plan import MOST_ROWS, Plan, check_calls, plan, search_calls
 from daedal.optimizers.measurements import Measurements
-from daedal.optimizers.records import Best, Info
+from daedal.optimizers.records import Info
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, State, StateError
@@ -244,23 +244,8 @@ class Contest(BaseOptimizer):
         self._stage = _SEARCH
 
     def _take(self, measured: Measurements, place: int) -> None:
-        """Take a row with its mean as the best; it was found when it first became that."""
-        best, x = self.best, measured.rows[place].copy()
-        x.flags.writeable = False
-        mean, count = float(measured.means[place]), max(1, int(measured.counts[place]))
-        since: Best | Contest = self
-        if best is not None and np.array_equal(best.x, x):
-            since = best
-            if (best.fitness, best.measurements) == (mean, count):
-                return
-        self.best = Best(
-            x=x,
-            fitness=mean,
-            generation=since.generation,
-            evaluations=since.evaluations,
-            standard_error=measured.standard_error(place),
-            measurements=count,
-        )
+        """Take a row with its mean as the best."""
+        self.best = measured.best(place, self.best, generation=self.generation, evaluations=self.evaluations)
 
     def _update_best(self, rows: Bits, fitness: Fitness) -> None:
         """Note all values; before any contest, the best is what is most surely good."""

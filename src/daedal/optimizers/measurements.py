@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.optimizers.records import Best
 from daedal.types import Bits, Fitness, State, StateError
 
 UNSURE = 3.0
@@ -111,6 +113,19 @@ class Measurements:
         """Give the places, the row that is most surely good first; of equal ones the first to come."""
         score = self.means - UNSURE * self.noise / np.sqrt(np.maximum(self.counts, 1.0))
         return np.argsort(-score, kind="stable")
+
+    def best(self, place: int, before: Best | None, *, generation: int, evaluations: int) -> Best:
+        """Give a row with its mean as the best solution, which was found now, unless it was the best before."""
+        mean, count = float(self.means[place]), max(1, int(self.counts[place]))
+        x = self.rows[place].copy()
+        x.flags.writeable = False
+        if before is not None and np.array_equal(before.x, x):
+            generation, evaluations = before.generation, before.evaluations
+            if (before.fitness, before.measurements) == (mean, count):
+                return before
+        error = self.standard_error(place)
+        found = Best(x=x, fitness=mean, generation=generation, evaluations=evaluations)
+        return replace(found, standard_error=error, measurements=count)
 
     def state(self) -> State:
         """Give all of it as arrays."""
