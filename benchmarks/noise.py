@@ -87,23 +87,21 @@ def table_before(seeds: range, only: str) -> None:
 
 def table_errors(seeds: range, only: str) -> None:
     """Show z = (mean - true value) / standard error of the row that is reported, and how far off single values are."""
-    head("function", "calls", "algorithm", "z, mean +- sd", "z within 1.96", "deduplicate=False: too good by")
+    head("function", "calls", "measurements", "z, mean +- sd", "z within 1.96", "umda, deduplicate=False: too good by")
     for function, calls in [SMALL[3], SMALL[4], SMALL[6], SMALL[7]]:
-        for algorithm in ("auto", "umda"):
-            if only not in function:
-                continue
-            z, excess = [], []
-            for seed in seeds:
-                result, counting = run(function, calls, seed, {"algorithm": algorithm, **NOISY})
-                assert result.standard_error is not None
-                z.append((result.fitness - counting.true_value(result.x)) / result.standard_error)
-                if seed < seeds.start + 20:
-                    alone, counting = run(function, calls, seed, {"algorithm": "umda", **ALONE})
-                    excess.append(alone.fitness - counting.true_value(alone.x))
-            within = sum(abs(one) < 1.96 for one in z) / len(z)
-            line(
-                function, f"{calls:,}", algorithm, mean_sd(z), f"{within:.1%}", f"{statistics.fmean(excess):.1f} (umda)"
-            )
+        if only not in function:
+            continue
+        z, excess, measurements = [], [], 0
+        for seed in seeds:
+            result, counting = run(function, calls, seed, NOISY)
+            assert result.standard_error is not None
+            z.append((result.fitness - counting.true_value(result.x)) / result.standard_error)
+            measurements = result.measurements
+            if seed < seeds.start + 20:
+                alone, counting = run(function, calls, seed, {"algorithm": "umda", **ALONE})
+                excess.append(alone.fitness - counting.true_value(alone.x))
+        within = f"{sum(abs(one) < 1.96 for one in z) / len(z):.1%}"
+        line(function, f"{calls:,}", measurements, mean_sd(z), within, f"{statistics.fmean(excess):.1f}")
 
 
 def table_tiny(seeds: range, only: str) -> None:

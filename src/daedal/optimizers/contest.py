@@ -252,11 +252,8 @@ class Contest(BaseOptimizer):
         self._stage = _SEARCH
 
     def _take(self, measured: Measurements, place: int) -> None:
-        """Take a row with its mean as the best; it was found when it first became that."""
-        best, now = self.best, measured.best(place, generation=self.generation, evaluations=self.evaluations)
-        if best is not None and np.array_equal(best.x, now.x):
-            now = replace(now, generation=best.generation, evaluations=best.evaluations)
-        self.best = now
+        """Take a row with its mean as the best."""
+        self.best = measured.best(place, self.best, generation=self.generation, evaluations=self.evaluations)
 
     def _update_best(self, rows: Bits, fitness: Fitness) -> None:
         """Note all values; before any contest, the best is what is most surely good."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,23 +109,23 @@ class Measurements:
             return None
         return float(np.sqrt(self._deviations[place] / (count - 1) / count))
 
-    def best(self, place: int, *, generation: int, evaluations: int) -> Best:
-        """Give a row with its mean as a best solution, found by then."""
-        x = self.rows[place].copy()
-        x.flags.writeable = False
-        return Best(
-            x=x,
-            fitness=float(self.means[place]),
-            generation=generation,
-            evaluations=evaluations,
-            standard_error=self.standard_error(place),
-            measurements=max(1, int(self.counts[place])),
-        )
-
     def ranked(self) -> NDArray[np.intp]:
         """Give the places, the row that is most surely good first; of equal ones the first to come."""
         score = self.means - UNSURE * self.noise / np.sqrt(np.maximum(self.counts, 1.0))
         return np.argsort(-score, kind="stable")
+
+    def best(self, place: int, before: Best | None, *, generation: int, evaluations: int) -> Best:
+        """Give a row with its mean as the best solution, which was found now, unless it was the best before."""
+        mean, count = float(self.means[place]), max(1, int(self.counts[place]))
+        x = self.rows[place].copy()
+        x.flags.writeable = False
+        if before is not None and np.array_equal(before.x, x):
+            generation, evaluations = before.generation, before.evaluations
+            if (before.fitness, before.measurements) == (mean, count):
+                return before
+        error = self.standard_error(place)
+        found = Best(x=x, fitness=mean, generation=generation, evaluations=evaluations)
+        return replace(found, standard_error=error, measurements=count)
 
     def state(self) -> State:
         """Give all of it as arrays."""
