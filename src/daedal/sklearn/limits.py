@@ -31,11 +31,11 @@ def feature_limits(least: object, most: object, features: int) -> tuple[int, int
 
 def _number(name: str, given: object, features: int) -> int:
     """Give a number of features, or that of a share of them, at least one."""
-    if isinstance(given, Integral) and not isinstance(given, bool):
-        if given >= 1:
-            return int(given)
-    elif isinstance(given, Real) and not isinstance(given, bool) and 0 < given <= 1:
-        return max(1, math.floor(float(given) * features + 1e-9))  # 0.07 * 100 is a little more than 7, others less
+    if isinstance(given, Integral) and not isinstance(given, bool) and int(given) >= 1:
+        return int(given)
+    is_share = isinstance(given, Real) and not isinstance(given, bool | Integral) and 0 < float(given) <= 1
+    if is_share:
+        return max(1, math.floor(float(given) * features + 1e-9))  # type: ignore[arg-type]  # 0.29 * 100 is below 29
     raise ValueError(
         f"expected {name} to be a whole number of at least 1, or a share above 0 and up to 1.0, got {name}={given!r}"
     )

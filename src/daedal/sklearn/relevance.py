@@ -41,7 +41,8 @@ def relevance(data: Any, target: Any, *, classes: bool) -> Floats:
         shares = [_explained(data, side) for side in sides]
     except (TypeError, ValueError):  # targets that are no numbers: it is only where to begin
         return np.zeros(data.shape[1])
-    return np.max([np.zeros(data.shape[1]), *shares], axis=0)
+    most: Floats = np.max([np.zeros(data.shape[1]), *shares], axis=0)
+    return most
 
 
 def _indicators(column: NDArray[Any]) -> Floats:
@@ -73,4 +74,5 @@ def _explained(data: Any, side: Floats) -> Floats:
         between = between - samples * mean * mean
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(total > 1e-12 * np.maximum(squares, 1e-300), between / total, 0.0)
-    return np.clip(np.nan_to_num(share, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
+    bounded: Floats = np.clip(np.nan_to_num(share, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
+    return bounded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import check_cv, cross_val_score
+from sklearn.model_selection import check_cv
 
 FEATURES = "features"
 """The one variable of the space that is searched."""
@@ -25,30 +23,33 @@ Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 class SubsetScore:
     """Gives the mean score over folds that are the same for every subset, so that a subset has one value.
 
-    Where a fit fails, the score of its fold is `error_score`; a mean that is nan counts as failed. Warnings that fits
-    failed are left out, because the selector gives one for all of them.
+    Where a fit or its score fails, the score of the fold is `error_score` if that is a number; otherwise the error goes
+    on to the run, which knows what to do with it.
     """
 
     estimator: Any
     data: Any  # shape (samples, features), an array or a sparse matrix
-    target: Any
+    target: Any  # shape (samples,) or (samples, targets), or None
     folds: Sequence[Fold]
-    scoring: str | Callable[..., float] | None
+    scorer: Callable[..., float]
     error_score: float | str
 
     def __call__(self, value: dict[str, list[int]]) -> float:
         """Give the score of one subset, as the space has it: the numbers of its features."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FitFailedWarning)
-            scores = cross_val_score(
-                clone(self.estimator),
-                self.data[:, value[FEATURES]],
-                self.target,
-                scoring=self.scoring,
-                cv=self.folds,
-                error_score=self.error_score,
-            )
-        return float(np.mean(scores))
+        chosen = self.data[:, value[FEATURES]]
+        return float(np.mean([self._score(chosen, *fold) for fold in self.folds]))
+
+    def _score(self, chosen: Any, fitted: NDArray[np.intp], scored: NDArray[np.intp]) -> float:
+        try:
+            model = clone(self.estimator).fit(chosen[fitted], *self._targets(fitted))
+            return self.scorer(model, chosen[scored], *self._targets(scored))
+        except Exception:
+            if isinstance(self.error_score, str) or np.isnan(self.error_score):
+                raise
+            return float(self.error_score)
+
+    def _targets(self, samples: NDArray[np.intp]) -> list[Any]:
+        return [] if self.target is None else [self.target[samples]]
 
 
 def fixed_folds(cv: Any, data: Any, target: Any, *, classes: bool, seed: int) -> list[Fold]:

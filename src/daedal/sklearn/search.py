@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,15 +157,15 @@ class SubsetSearch(BaseOptimizer):
 
     def _unseen(self, ranked: NDArray[np.intp]) -> Bits:
         """Give neighbours that are new: of the best subsets, or else of the first that has any."""
-        limits = {"at_least": self.at_least, "at_most": self.at_most}
+        near_of = partial(neighbours, at_least=self.at_least, at_most=self.at_most)
         room = max(1, _CANDIDATES // (_TOPS * (self.at_most + 1)))
         promising = np.lexsort((-self.relevance, -self._gains))[:room]
-        near = [neighbours(self.rows[at], **limits, features=promising) for at in ranked[:_TOPS]]
+        near = [near_of(self.rows[at], features=promising) for at in ranked[:_TOPS]]
         found = self._new(np.unique(np.concatenate(near), axis=0))
         for at in ranked:
             if len(found):
                 break
-            found = self._new(neighbours(self.rows[at], **limits))
+            found = self._new(near_of(self.rows[at]))
         return found
 
     def _new(self, rows: Bits) -> Bits:
@@ -181,9 +183,10 @@ class SubsetSearch(BaseOptimizer):
 
     def state(self) -> State:
         """Give what is needed to go on from here."""
-        arrays = {"seen": self.rows, "seen_values": self.values, "gains": self._gains}
-        path = {} if self._path is None else {"path": self._path}
-        return super().state().extend(arrays={**arrays, **path}, fields={"chosen_for": self._chosen_for})
+        arrays: dict[str, NDArray[Any]] = {"seen": self.rows, "seen_values": self.values, "gains": self._gains}
+        if self._path is not None:
+            arrays["path"] = self._path
+        return super().state().extend(arrays=arrays, fields={"chosen_for": self._chosen_for})
 
     def restore(self, state: State) -> None:
         """Go on where another one stood."""

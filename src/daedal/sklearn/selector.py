@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,16 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from daedal.evaluation.caller import Objective
 from daedal.optimize import maximize
 from daedal.sklearn.limits import default_evaluations, feature_limits
 from daedal.sklearn.relevance import relevance
-from daedal.sklearn.scores import FEATURES, Fold, SubsetScore, fixed_folds
+from daedal.sklearn.scores import FEATURES, SubsetScore, fixed_folds
 from daedal.sklearn.search import SubsetSearch
 from daedal.spaces.items import Subset
 from daedal.spaces.space import Space
@@ -54,7 +57,8 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     n_jobs
         Processes that evaluate subsets side by side; -1 for all processors. None: no other process.
     error_score
-        The score of a fold where fitting fails; with nan, its subset is out. "raise": the error is raised.
+        The score of a fold where fitting or scoring fails; with nan, the subset is out, and a `FitFailedWarning` says how
+        many are. "raise": an error ends the search.
 
     Attributes
     ----------
@@ -125,9 +129,10 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         least, most = feature_limits(self.min_features, self.max_features, data.shape[1])
         random = check_random_state(self.random_state)
         fold_seed, seed = (int(number) for number in random.randint(np.iinfo(np.int32).max, size=2))
-        classes = is_classifier(self.estimator)
-        folds = fixed_folds(self.cv, data, target, classes=classes, seed=fold_seed)
-        self._search(data, target, least, most, folds, relevance(data, target, classes=classes), seed)
+        folds = fixed_folds(self.cv, data, target, classes=is_classifier(self.estimator), seed=fold_seed)
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        score = SubsetScore(clone(self.estimator), data, target, folds, scorer, self.error_score)
+        self._search(score, Subset(data.shape[1], at_least=least, at_most=most), seed)
         self.estimator_ = clone(self.estimator).fit(data[:, np.flatnonzero(self.support_)], target)
         return self
 
@@ -137,33 +142,27 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         checks = {"accept_sparse": "csc", "ensure_all_finite": finite}
         if target is None and not get_tags(self).target_tags.required:
             return validate_data(self, data, **checks), None
-        return validate_data(self, data, target, multi_output=True, dtype="numeric", **checks)  # type: ignore[no-any-return]
+        data, target = validate_data(self, data, target, multi_output=True, **checks)
+        if is_classifier(self.estimator):
+            check_classification_targets(target)
+        return data, target
 
-    def _search(
-        self,
-        data: Any,
-        target: Any,
-        least: int,
-        most: int,
-        folds: list[Fold],
-        worth: NDArray[np.float64],
-        seed: int,
-    ) -> None:
-        """Look for the best subset of least to most features, and keep what was found."""
-        space = Space({FEATURES: Subset(data.shape[1], at_least=least, at_most=most)})
+    def _search(self, score: SubsetScore, subset: Subset, seed: int) -> None:
+        """Look for the best subset, and keep what was found."""
+        worth = relevance(score.data, score.target, classes=is_classifier(self.estimator))
         made: list[SubsetSearch] = []
 
         def subset_search(**given: Any) -> SubsetSearch:
-            made.append(SubsetSearch(**given, at_least=least, at_most=most, relevance=worth))
+            made.append(SubsetSearch(**given, at_least=subset.at_least, at_most=subset.at_most, relevance=worth))
             return made[0]
 
-        wanted = default_evaluations(data.shape[1], most) if self.max_evaluations is None else self.max_evaluations
+        wanted = self.max_evaluations
         self.result_ = maximize(
-            SubsetScore(clone(self.estimator), data, target, folds, self.scoring, self.error_score),
-            space,
+            cast("Objective", score),  # a function of values by name
+            Space({FEATURES: subset}),
             vectorized=False,
             algorithm=subset_search,
-            max_evaluations=wanted,
+            max_evaluations=default_evaluations(subset.count, subset.at_most) if wanted is None else wanted,
             seed=seed,
             workers=effective_n_jobs(self.n_jobs),
             on_error="raise" if self.error_score == "raise" else "worst",
@@ -180,8 +179,8 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         if failed:
             first = self.result_.failures[0]
             warnings.warn(
-                f"{failed} of {self.result_.evaluated + failed} subsets have no score, because a fit failed; "
-                f'error_score="raise" shows why. The first: {first.error}',
+                f"{failed} of {self.result_.evaluated + failed} subsets have no score, because a fit failed; the "
+                f"first: {first.error}",
                 FitFailedWarning,
                 stacklevel=4,
             )

@@ -41,11 +41,13 @@ class Kernel:
         """Give the covariances, without the noise, of some subsets and others, shape (left, right)."""
         common = left.astype(np.float64) @ right.astype(np.float64).T
         differing = left.sum(axis=1)[:, None] + right.sum(axis=1)[None, :] - 2 * common
-        return self.additive / self.members * common + np.exp(-differing / self.reach)
+        covariances: Floats = self.additive / self.members * common + np.exp(-differing / self.reach)
+        return covariances
 
     def variances(self, rows: Bits) -> Floats:
         """Give the variances, without the noise, shape (rows,)."""
-        return self.additive / self.members * rows.sum(axis=1) + 1.0
+        variances: Floats = self.additive / self.members * rows.sum(axis=1) + 1.0
+        return variances
 
 
 def candidates(members: int) -> list[Kernel]:
@@ -71,7 +73,7 @@ class SubsetModel:
         mean, deviation = float(scores.mean()), float(scores.std()) or 1.0
         covariances = kernel(rows, rows)
         covariances[np.diag_indices(len(rows))] += kernel.noise
-        factor = np.linalg.cholesky(covariances)
+        factor: Floats = np.linalg.cholesky(covariances).astype(np.float64, copy=False)
         weights = solve_triangular(factor, (scores - mean) / deviation, lower=True)
         return cls(kernel, rows, factor, weights, mean, deviation)
 
