@@ -61,8 +61,10 @@ def _explained(data: Any, side: Floats) -> Floats:
     if sparse.issparse(data):
         mean = np.asarray(data.mean(axis=0), np.float64).ravel()
         squares = np.asarray(data.multiply(data).sum(axis=0), np.float64).ravel()
+        rounding = 1e-12 * squares
     else:
         data = np.asarray(data, np.float64)
+        rounding = 1e-26 * (data * data).sum(axis=0)
         data = data - data.mean(axis=0)  # or large means would drown small differences
         mean, squares = np.zeros(data.shape[1]), (data * data).sum(axis=0)
     total = squares - samples * mean * mean
@@ -73,6 +75,6 @@ def _explained(data: Any, side: Floats) -> Floats:
     if side.shape[1] > 1:
         between = between - samples * mean * mean
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(total > 1e-12 * np.maximum(squares, 1e-300), between / total, 0.0)
+        share = np.where(total > rounding, between / total, 0.0)
     bounded: Floats = np.clip(np.nan_to_num(share, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
     return bounded

@@ -33,7 +33,8 @@ class SubsetSearch(BaseOptimizer):
     First come the features that are most relevant, together, and every feature by itself (as many as a third of the
     evaluations allows); then a forward pass in which each step tries the features that gained most when they were
     last tried; then neighbours of the best subsets so far, by one feature more, less, or another: those that a Gaussian
-    process over the scores expects to improve most. A generation is n subsets.
+    process over the scores expects to improve most. Only a step of the forward pass may ask for a subset again, which
+    is free in a run. A generation is n subsets.
 
     Parameters
     ----------

@@ -57,8 +57,8 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     n_jobs
         Processes that evaluate subsets side by side; -1 for all processors. None: no other process.
     error_score
-        The score of a fold where fitting or scoring fails; with nan, the subset is out, and a `FitFailedWarning` says how
-        many are. "raise": an error ends the search.
+        The score of a fold where fitting or scoring fails; with nan, the subset is out, and a `FitFailedWarning` says
+        how many are. "raise": an error ends the search.
 
     Attributes
     ----------

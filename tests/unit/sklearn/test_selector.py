@@ -152,8 +152,10 @@ def test_fits_that_fail_are_out() -> None:
         SubsetSelector(Choosy(never=True), max_features=5, random_state=0).fit(data, target)
     with pytest.raises(ValueError, match="odd number"):
         SubsetSelector(Choosy(), error_score="raise").fit(data, target)
-    scored = SubsetSelector(Choosy(), max_features=1, error_score=-1.0, random_state=0).fit(data, target)
-    assert scored.score_ == -1.0
+    scored = SubsetSelector(Choosy(), max_features=3, error_score=9.0, random_state=0)
+    with pytest.raises(RuntimeError, match="odd number"):  # when the best subset is fitted, on all rows
+        scored.fit(data, target)
+    assert scored.score_ == 9.0
 
 
 @pytest.mark.parametrize(
