@@ -83,6 +83,11 @@ class Counting:
         if self._goal is not None and self.calls_to_optimum is None and self.best >= self._goal:
             self.calls_to_optimum = self.calls  # with the whole batch, which has been paid for
 
+    @property
+    def calls_to_best(self) -> int:
+        """Calls to the best value, with that one."""
+        return self._when[-1] if self._when else 0
+
     def best_at(self, calls: int) -> float:
         """Give the best value of the first so many calls."""
         place = bisect_right(self._when, calls)

@@ -123,14 +123,17 @@ class Faults:
         if self.own_disk:
             about = os.statvfs(self.filler.parent)
             room = self.rng.randrange(20_000)
-            self.filler.write_bytes(bytes(max(0, about.f_bavail * about.f_frsize - room)))
+            with contextlib.suppress(OSError):  # it may be full already
+                self.filler.write_bytes(bytes(max(0, about.f_bavail * about.f_frsize - room)))
         else:
             limit = self.rng.randrange(20_000)
             resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
     def make_room(self) -> None:
-        """Give the disk back what was taken."""
+        """Give the disk back what was taken, and what a command that was killed left of a checkpoint half written."""
         self.filler.unlink(missing_ok=True)
+        for left in self.filler.parent.glob(".run.ckpt.*"):
+            left.unlink()
 
 
 def disturbed(

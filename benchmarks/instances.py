@@ -17,103 +17,65 @@ from typing import Any
 import numpy as np
 
 import instance_kernels as kernels
-from daedal.problems import NK
-from instance import Instance, from_tables
+from daedal.problems import LABS, NK, QUBO, Knapsack, MaxSat
+from daedal.problems.registry import find_problem
+from instance import Instance, from_kernel, from_tables, with_optimum, without_optimum
 from instance_files import FILES, from_file
 from instance_kernels import Bits, Floats
 
 Generator = np.random.Generator
 
 
-def unitation(name: str, n: int, k: int, values: list[float], step: int = 0) -> Instance:
-    """Make a sum over blocks of a function of the number of ones; all ones is the best, or one of the best."""
-    arguments = (k, step or k, np.array(values, dtype=np.float64))
-    optimum = max(values) * (n // (step or k))
-    return Instance(name, n, kernels.blocks, arguments, optimum, np.ones(n, dtype=np.uint8))
-
-
-def trap_values(k: int) -> list[float]:
-    return [float(k if ones == k else k - 1 - ones) for ones in range(k + 1)]
-
-
-def trap(name: str, _: Generator, *, n: int, k: int) -> Instance:
-    return unitation(name, n, k, trap_values(k))
-
-
-def step_trap(name: str, _: Generator, *, n: int, k: int, s: int = 2) -> Instance:
-    """Make traps whose values are cut to steps of s, so that there are plateaus (Goldman and Punch)."""
-    return unitation(name, n, k, [float(((k - s) % s + value) // s) for value in trap_values(k)])
-
-
-def overlapping_trap(name: str, _: Generator, *, n: int, k: int) -> Instance:
-    """Make a ring of traps, each of which shares a variable with the next."""
-    return unitation(name, n, k, trap_values(k), step=k - 1)
-
-
-def bimodal(name: str, _: Generator, *, n: int, k: int) -> Instance:
-    """Make bimodal deceptive blocks: none or all ones is best, half of them the hump that misleads."""
-    values = [k / 2 if ones in (0, k) else k / 2 - abs(ones - k / 2) - 1 for ones in range(k + 1)]
-    return unitation(name, n, k, values)
-
-
-def onemax(name: str, _: Generator, *, n: int) -> Instance:
-    return unitation(name, n, 1, [0.0, 1.0])
-
-
-def hiff(name: str, _: Generator, *, n: int) -> Instance:
-    return Instance(name, n, kernels.hiff, (), n * (math.log2(n) + 1), np.ones(n, dtype=np.uint8))
-
-
-def leadingones(name: str, _: Generator, *, n: int) -> Instance:
-    return Instance(name, n, kernels.leadingones, (), float(n), np.ones(n, dtype=np.uint8))
+def by_name(name: str, _: Generator, **settings: int) -> Instance:
+    """Make a problem of daedal that is called the same."""
+    family = name.partition(":")[0]
+    words = ",".join(f"{key}={value}" for key, value in settings.items())
+    return with_optimum(name, find_problem(f"{SAME.get(family, family)}:{words}"))
 
 
 def nk(name: str, rng: Generator, *, n: int, k: int) -> Instance:
     """Make random neighbours, random tables; its optimum is left open."""
-    scopes = [[i, *rng.choice(np.delete(np.arange(n), i), size=k, replace=False)] for i in range(n)]
-    return from_tables(name, n, scopes, list(rng.random((n, 2 ** (k + 1)))))
+    return without_optimum(name, random_nk(rng, n, k))
+
+
+def nk_exact(name: str, rng: Generator, *, n: int, k: int) -> Instance:
+    """Make random neighbours and tables, with the exact optimum: for n up to about 34."""
+    return with_optimum(name, random_nk(rng, n, k))
+
+
+def random_nk(rng: Generator, n: int, k: int) -> NK:
+    neighbours = [[i, *rng.choice(np.delete(np.arange(n), i), size=k, replace=False)] for i in range(n)]
+    return NK(np.array(neighbours), rng.random((n, 2 ** (k + 1))))
 
 
 def nk_ring(name: str, rng: Generator, *, n: int, k: int) -> Instance:
     """Make each variable's table look at the k next ones: an optimum by dynamic programming."""
     neighbours = (np.arange(n)[:, None] + np.arange(k + 1)) % n
-    problem = NK(neighbours, rng.random((n, 2 ** (k + 1))))
-    rows = [list(row) for row in neighbours]
-    return from_tables(name, n, rows, list(problem.tables), problem.optimum, problem.solution)
+    return with_optimum(name, NK(neighbours, rng.random((n, 2 ** (k + 1)))))
 
 
-def nk_exact(name: str, rng: Generator, *, n: int, k: int) -> Instance:
-    """Make random neighbours and tables, with the exact optimum: for n up to about 34."""
-    others = [[i, *rng.choice(np.delete(np.arange(n), i), size=k, replace=False)] for i in range(n)]
-    problem = NK(np.array(others), rng.random((n, 2 ** (k + 1))))
-    return from_tables(name, n, others, list(problem.tables), problem.optimum, problem.solution)
-
-
-def clauses(rng: Generator, n: int, count: int, planted: Bits | None = None) -> tuple[list[list[int]], list[int]]:
-    """Draw clauses of three variables: their scopes, and the one setting of each, as an index, that fails it."""
-    scopes, fails = [], []
-    while len(scopes) < count:
+def clauses(rng: Generator, n: int, count: int, planted: Bits | None = None) -> list[list[int]]:
+    """Draw clauses of three variables, each by the variables and the one setting of them that fails it."""
+    drawn: list[list[int]] = []
+    while len(drawn) < count:
         scope = rng.choice(n, size=3, replace=False).tolist()
-        fail = int(rng.integers(8))
-        if planted is None or int("".join(str(planted[v]) for v in scope), 2) != fail:
-            scopes.append(scope)
-            fails.append(fail)
-    return scopes, fails
+        fail = f"{int(rng.integers(8)):03b}"
+        if planted is None or "".join(str(planted[v]) for v in scope) != fail:
+            drawn.append([-(v + 1) if bit == "1" else v + 1 for v, bit in zip(scope, fail, strict=True)])
+    return drawn
 
 
 def sat(name: str, rng: Generator, *, n: int, ratio: float = 4.2) -> Instance:
     """Make 3-SAT that a hidden row satisfies: the number of clauses satisfied."""
     planted = rng.integers(2, size=n, dtype=np.uint8)
-    scopes, fails = clauses(rng, n, round(ratio * n), planted)
-    rows = [1.0 - (np.arange(8) == fail) for fail in fails]
-    return from_tables(name, n, scopes, rows, float(len(rows)), planted)
+    formula = MaxSat(n, clauses(rng, n, round(ratio * n), planted))
+    return Instance(name, n, formula.evaluate, formula.total, planted)
 
 
 def weighted_sat(name: str, rng: Generator, *, n: int, ratio: float = 4.5) -> Instance:
     """Make random 3-SAT with weights of 1 to 10; not all of it can be satisfied."""
-    scopes, fails = clauses(rng, n, round(ratio * n))
-    weights = rng.integers(1, 11, size=len(fails))
-    return from_tables(name, n, scopes, [w * (1.0 - (np.arange(8) == f)) for w, f in zip(weights, fails, strict=True)])
+    drawn = clauses(rng, n, round(ratio * n))
+    return without_optimum(name, MaxSat(n, drawn, rng.integers(1, 11, size=len(drawn)).tolist()))
 
 
 def interact(name: str, rng: Generator, *, n: int) -> Instance:
@@ -128,18 +90,19 @@ def interact(name: str, rng: Generator, *, n: int) -> Instance:
 
 def knapsack(name: str, rng: Generator, *, n: int) -> Instance:
     """Make a knapsack of half the weight; the penalty for a unit above it is the best profit that a unit has."""
-    profits = rng.integers(10, 101, size=n).astype(np.float64)
-    weights = rng.integers(10, 101, size=n).astype(np.float64)
-    penalty = float((profits / weights).max())
-    return Instance(name, n, kernels.knapsack, (profits, weights, float(weights.sum() // 2), penalty))
+    profits = rng.integers(10, 101, size=n)
+    weights = rng.integers(10, 101, size=n)
+    bag, penalty = Knapsack(profits, weights[None], np.array([weights.sum() // 2])), float((profits / weights).max())
+    return Instance(name, n, lambda x: bag.evaluate(x) - penalty * np.maximum(0.0, bag.violations(x)[:, 0]))
 
 
 def qubo(name: str, rng: Generator, *, n: int) -> Instance:
-    return Instance(name, n, kernels.quadratic, (np.triu(rng.normal(size=(n, n))),))
+    rows, columns = np.triu_indices(n)
+    return without_optimum(name, QUBO(n, np.stack([rows, columns], axis=1), rng.normal(size=(n, n))[rows, columns]))
 
 
 def labs(name: str, _: Generator, *, n: int) -> Instance:
-    return Instance(name, n, kernels.labs, ())
+    return without_optimum(name, LABS(n=n))
 
 
 def features(name: str, rng: Generator, *, n: int = 64) -> Instance:
@@ -158,21 +121,18 @@ def features(name: str, rng: Generator, *, n: int = 64) -> Instance:
             rows = pixels[seen & (label == digit)]
             likelihood[:, cases, digit] = log_normal(pixels[cases], rows.mean(axis=0), rows.var(axis=0) + 0.1).T
             prior[cases, digit] = math.log(max(len(rows), 1) / seen.sum())
-    return Instance(name, n, kernels.features, (likelihood, prior, label, 0.001))
+    return from_kernel(name, n, kernels.features, likelihood, prior, label, 0.001)
 
 
 def log_normal(x: Floats, mean: Floats, variance: Floats) -> Floats:
     return np.asarray(-0.5 * (np.log(variance) + (x - mean) ** 2 / variance), dtype=np.float64)
 
 
+SAME = {"overlap": "cyclictrap"}
+"""What daedal calls a family that is called otherwise here."""
+
 FAMILIES: dict[str, Callable[..., Instance]] = {
-    "trap": trap,
-    "steptrap": step_trap,
-    "overlap": overlapping_trap,
-    "bimodal": bimodal,
-    "onemax": onemax,
-    "hiff": hiff,
-    "leadingones": leadingones,
+    **dict.fromkeys(("trap", "steptrap", "overlap", "bimodal", "onemax", "hiff", "leadingones"), by_name),
     "nk": nk,
     "nkring": nk_ring,
     "nkexact": nk_exact,

@@ -6,6 +6,7 @@ from daedal.evaluation.failures import Failure as Failure
 from daedal.limits import BudgetWarning as BudgetWarning
 from daedal.limits import Limits as Limits
 from daedal.limits import StopReason as StopReason
+from daedal.limits import TimeWarning as TimeWarning
 from daedal.objectives.program import Program as Program
 from daedal.optimize import maximize as maximize
 from daedal.optimize import minimize as minimize

@@ -22,6 +22,10 @@ class BudgetWarning(UserWarning):
     """The evaluations of a run are too few for its algorithm to learn anything."""
 
 
+class TimeWarning(BudgetWarning):
+    """A generation of a run will take long."""
+
+
 class StopReason(Enum):
     """Why a run ended; `message` says it in a sentence, with what to try next.
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, ParamSpec, TypeVar
 
+from daedal.evaluation.caller import Objective
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import Limits
-from daedal.objectives.bound import AnyObjective
+from daedal.objectives.bound import AnyObjective, check_functions
 from daedal.optimizers.registry import AnyAlgorithm, find_algorithm
 from daedal.result import Result
 from daedal.rng import check_seed
 from daedal.run.checkpoint import EVERY, Checkpointer, load_checkpoint
 from daedal.run.config import DisplayFactory, RunConfig
 from daedal.run.initial import Initial
+from daedal.run.noise import noise_of
 from daedal.run.outcome import Callback
 from daedal.run.resume import restored_config
 from daedal.settings.parameters import Setting
@@ -30,6 +32,7 @@ def maximize(
     objective: AnyObjective,
     n: Variables = None,
     *,
+    constraints: Sequence[Objective] = (),
     algorithm: AnyAlgorithm = "auto",
     seed: int | None = None,
     max_evaluations: int | None = None,
@@ -47,12 +50,15 @@ def maximize(
     on_error: str = "raise",
     timeout: float | None = None,
     deduplicate: bool = True,
+    noisy: bool = False,
+    repeats: int | None = None,
     cache: str | os.PathLike[str] | None = None,
     name: str | None = None,
     version: str = "",
     checkpoint: str | os.PathLike[str] | None = None,
     every: str | int = EVERY,
     overwrite: bool = False,
+    log: str | os.PathLike[str] | None = None,
     progress: bool = False,
     callback: Callback | None = None,
     **settings: Setting,
@@ -64,9 +70,13 @@ def maximize(
     objective
         A function of an array of 0/1 rows, shape (rows, n), that gives one number per row (it may get a large batch in
         parts); a function of one row, with vectorized=False; a problem; or the name of one ("hiff:n=64"). In a space,
-        a function of a dict of columns, see `Space.decode`, or, with vectorized=False, of one plain dict.
+        a function of a dict of columns, see `Space.decode`, or, with vectorized=False, of one plain dict. It may give a
+        pair: values, and by how much constraints are violated, shape (rows,) or (rows, constraints).
     n
         For a function: the number of its bits; their names, or a data frame that has them as columns; or a `Space`.
+    constraints
+        Functions of the same rows as the objective, each of which gives by how much a row violates something: 0 or
+        less where it does not. A feasible row is better than any other, then one of less violation in sum.
     algorithm
         A name (`daedal list` shows them), "path/to/file.py:NAME", an `Algorithm`, a configuration, a model, or a
         function that builds an optimizer from n, seed, limits and initial.
@@ -86,7 +96,8 @@ def maximize(
     initial
         Rows to begin with, shape (rows, n), in the objective's own order; or, with a space or names, a dict of values
         by name, a list of dicts, a data frame (with a column "fitness" where their values are known); or a pair of any
-        of these and their values, which are then not evaluated again. Random rows fill up the population.
+        of these and their values, which are then not evaluated again, unless there are constraints. Random rows fill up
+        the population.
     workers
         Processes to evaluate with; the result does not depend on it.
     executor
@@ -99,7 +110,13 @@ def maximize(
     timeout
         Seconds that one evaluation may take.
     deduplicate
-        Whether a row that comes again has the value it had before; False for an objective with noise.
+        Whether a row that comes again has the value it had before.
+    noisy
+        Whether values differ from call to call. Then every row that is asked for is evaluated, the best is chosen by
+        means of repeated evaluations, which are spent where they decide, and fitness is such a mean, with its
+        `standard_error`; a target is reached when a mean reaches it.
+    repeats
+        How often the best is measured at least, where `max_evaluations` allows it; implies noisy=True.
     cache
         A file (SQLite) that keeps values for other runs and programs, under a name and a version.
     name, version
@@ -108,6 +125,9 @@ def maximize(
         A file to go on from with `resume`, and when to write it: "60s", or after so many generations.
     overwrite
         Whether the checkpoint may replace that of another run. A file of any other kind is never replaced.
+    log
+        A folder in which the run gets a folder of its own, for IOHanalyzer: every call of the objective that was better
+        than those before, and the last one. Needs the extra `ioh`.
     progress
         Whether to show the run as it goes, on standard error.
     callback
@@ -134,8 +154,10 @@ def maximize(
     """
     checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=overwrite)
     bits, space, names = read_variables(n)
+    noise = noise_of(noisy, repeats, cache=cache, initial=initial)
     config = RunConfig(
         objective=objective,
+        constraints=check_functions(constraints),
         n=bits,
         space=space,
         names=names,
@@ -157,14 +179,15 @@ def maximize(
             executor_timeout=executor_timeout,
             on_error=on_error,
             timeout=timeout,
-            deduplicate=deduplicate,
+            deduplicate=deduplicate and noise is None,
             cache=None if cache is None else os.path.abspath(cache),
             name=name,
             version=version,
         ),
+        noise=noise,
         initial=initial,
     )
-    return config.run(checkpointer=checkpointer, display=_display(progress), callback=callback)
+    return config.run(checkpointer=checkpointer, display=_display(progress), callback=callback, log=log)
 
 
 _KEYWORDS = tuple(inspect.signature(maximize).parameters)
@@ -201,6 +224,7 @@ def resume(
     checkpoint: str | os.PathLike[str],
     objective: AnyObjective | None = None,
     *,
+    constraints: Sequence[Objective] = (),
     algorithm: AnyAlgorithm | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
@@ -218,6 +242,8 @@ def resume(
     objective
         The same objective again. A problem that was named ("hiff:n=64") need not be given: a checkpoint holds numbers
         and names, and no code.
+    constraints
+        The same functions again, where there were any.
     algorithm
         The same algorithm again, where it is not one of daedal's own.
     workers, executor
@@ -238,7 +264,7 @@ def resume(
     """
     state = load_checkpoint(checkpoint)
     checkpointer = Checkpointer(checkpoint, every, overwrite=True)
-    config = restored_config(state, os.fspath(checkpoint), objective, algorithm)
+    config = restored_config(state, os.fspath(checkpoint), objective, algorithm, check_functions(constraints))
     config = config.evaluated_by(workers=workers, executor=executor, executor_timeout=executor_timeout)
     return config.run(state=state, checkpointer=checkpointer, display=_display(progress), callback=callback)
 

@@ -30,10 +30,16 @@ class Result:
     x
         The best bits, shape (n,), in the order of the objective's own variables.
     fitness
-        Their value, as the objective gave it.
+        Their value, as the objective gave it; where values scatter, the mean of several.
+    standard_error, measurements
+        Where values scatter: the standard error of that mean, and how many evaluations it is the mean of, none of which
+        had a part in the choice of x. None, and 1, for an exact objective.
     feasible
-        Whether anything feasible was found; where every value was -inf (inf when minimising) it was not, and x is one
-        of these solutions.
+        Whether anything feasible was found; where every value was -inf (inf when minimising), or every row violated a
+        constraint, it was not, and x is the best of these solutions.
+    violation, violations
+        By how much x violates constraints, in sum and each, in their order; 0 where it is feasible. The sum is inf
+        where the value says that x is infeasible.
     success
         Whether the target, or the known optimum, was reached; None where neither is known.
     stop
@@ -77,6 +83,8 @@ class Result:
     x: Bits
     fitness: float
     feasible: bool
+    violation: float
+    violations: tuple[float, ...]
     success: bool | None
     stop: StopReason
     evaluations: int
@@ -97,6 +105,8 @@ class Result:
     seed: int
     optimum: float | None
     explanation: str = ""
+    standard_error: float | None = None
+    measurements: int = 1
     space: Space | None = None
     names: tuple[str, ...] | None = None
 
@@ -124,12 +134,18 @@ class Result:
         values = self.best or {f"x{i}": bit for i, bit in enumerate(self.mask.tolist())}
         return pandas.DataFrame([{**values, FITNESS: self.fitness}])
 
+    @property
+    def score(self) -> float:
+        """What the run counts for beside others: its fitness, or the worst there is, where nothing is feasible."""
+        return self.fitness if self.feasible or not self.history else self.history[-1].best
+
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"
-        feasible = "" if self.feasible else "feasible=False, "
+        feasible = "" if self.feasible else f"feasible=False, violation={self.violation:g}, "
+        error = "" if self.standard_error is None else f"standard_error={self.standard_error:.2g}, "
         shown = f"x={to_text(self.x)}" if self.best is None else f"best={self.best}"
         return (
-            f"Result(fitness={self.fitness:g}, {feasible}{shown}, success={self.success}, "
+            f"Result(fitness={self.fitness:g}, {error}{feasible}{shown}, success={self.success}, "
             f"stop={self.stop}, evaluations={self.evaluations}, generations={self.generations}, "
             f"cpu_seconds={self.cpu_seconds:.2f}, algorithm={self.algorithm}{size}, seed={self.seed})"
         )

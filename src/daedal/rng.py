@@ -24,6 +24,7 @@ class Stream(IntEnum):
     REPLACE = 6
     SEARCH = 7
     RESTART = 8
+    CONTEST = 20
 
 
 def stream(seed: int, purpose: Stream, generation: int = 0) -> np.random.Generator:

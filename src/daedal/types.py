@@ -17,6 +17,12 @@ Bits: TypeAlias = NDArray[np.uint8]
 Fitness: TypeAlias = NDArray[np.float64]
 """One number per row, shape (rows,)."""
 
+Amounts: TypeAlias = NDArray[np.float64]
+"""The objective's value and the amounts of its constraints, shape (rows, 1 + constraints): above 0 is violated."""
+
+INFEASIBLE = -1e200
+"""Fitness at and below which a row is infeasible: what it says beyond that is which of two such rows is better."""
+
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 """What a field may hold. NaN, the infinities and whole numbers beyond 64 bits come back as they went in."""
 
@@ -26,6 +32,14 @@ def check_bits(x: Bits, n: int) -> None:
     if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] != n or x.dtype != np.uint8:
         came = f"shape={x.shape}, dtype={x.dtype}" if isinstance(x, np.ndarray) else type(x).__name__
         raise ValueError(f"expected a uint8 array of shape (rows, {n}), got {came}")
+
+
+def is_feasible(fitness: Fitness) -> NDArray[np.bool_]:
+    """Whether each fitness, shape (rows,), to be maximised, is that of a feasible row, so that numbers can be compared.
+
+    Others have an order, but neither their differences nor their means say anything.
+    """
+    return np.asarray(fitness > INFEASIBLE)
 
 
 def to_text(row: Bits) -> str:

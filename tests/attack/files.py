@@ -6,13 +6,16 @@ would write to such a file and refuses it leaves it as it is.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
 import damage
+import problem_files
 import zoo
 from cases import Case, Part, Tried
 from processes import command_line, launch
@@ -23,6 +26,11 @@ FORBIDDEN = (
     "marshal.loads",
 )  # fmt: skip
 """What reading a file never has to do, by the names of Python's audit events."""
+
+PROBLEMS = {name: problem_files.FILES[name][0] for name in (
+    "tiny.cnf", "tiny.wcnf", "tiny.ising", "tiny.graph", "three.mkp", "two.qubo"
+)}  # fmt: skip
+"""Problem files of every other format, by name: the kind of problem."""
 
 REFUSALS = (ValueError, OSError)
 LONGEST = 10.0  # seconds: they are small files
@@ -37,6 +45,7 @@ WEIGHTS = {
     "rows.txt": 3,
     "valued.txt": 3,
     "mine.py": 1,
+    **dict.fromkeys(PROBLEMS, 1),
 }
 _SOLVE = ["solve", "onemax:n=8", "--max-evaluations", "50", "-a", "umda"]
 _READ_STORE = [["study", command, "--store", "it"] for command in ("status", "table", "export")]
@@ -54,6 +63,10 @@ COMMANDS = {
     "rows.txt": [[*_SOLVE, "--initial", "it"]],
     "valued.txt": [[*_SOLVE, "--initial", "it"]],
     "mine.py": [["solve", "it.py:f", "--n", "8", "--max-evaluations", "50"]],
+    **{
+        name: [["optimum", f"{kind}:it"], ["solve", f"{kind}:it", "--max-evaluations", "50"]]
+        for name, kind in PROBLEMS.items()
+    },
 }
 """By the name of the whole file: what reads it when it is called `it`."""
 
@@ -92,13 +105,13 @@ def read_cache(path: Path) -> Any:
         return repr(found)
 
 
-def read_landscape(path: Path) -> Any:
+def read_problem(path: Path, kind: str = "nk") -> Any:
     import numpy as np
 
-    from daedal.problems.nk_file import read_nk
+    from daedal.problems.registry import find_problem
 
-    landscape = read_nk(path)
-    return repr((landscape.optimum, landscape.evaluate(np.zeros((1, landscape.n), dtype=np.uint8))))
+    problem = find_problem(f"{kind}:{path}")
+    return repr((problem.optimum, problem.evaluate(np.zeros((1, problem.n), dtype=np.uint8))))
 
 
 def read_study(path: Path) -> Any:
@@ -115,16 +128,34 @@ def read_initial(path: Path) -> Any:
 
 READERS = {
     "run.ckpt": read_checkpoint, "own.ckpt": lambda path: read_checkpoint(path, zoo.ones), "store.db": read_store,
-    "budgets.db": read_store, "cache.db": read_cache, "land.nk": read_landscape, "study.toml": read_study,
+    "budgets.db": read_store, "cache.db": read_cache, "land.nk": read_problem, "study.toml": read_study,
     "rows.txt": read_initial, "valued.txt": read_initial,
+    **{name: functools.partial(read_problem, kind=kind) for name, kind in PROBLEMS.items()},
 }  # fmt: skip
+
+
+def whole_file(name: str) -> bytes:
+    """Give what is in a file before it is damaged."""
+    if name not in PROBLEMS:
+        return zoo.contents()[name]
+    load_kernels()
+    return problem_files.FILES[name][1].encode("ascii")
+
+
+@functools.cache
+def load_kernels() -> None:
+    """Have every problem evaluated once: Numba unpickles what it compiled, which is not the file's doing."""
+    with tempfile.TemporaryDirectory() as folder:
+        problem_files.write_files(Path(folder))
+        for name, kind in PROBLEMS.items():
+            read_problem(Path(folder, name), kind)
 
 
 def attempt(case: Case) -> Tried:
     """Damage one file, and have it read, by a function or by a command."""
     rng = case.rng
     name = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    whole = zoo.contents()[name]
+    whole = whole_file(name)
     crafts = {"ckpt": damage.crafted_checkpoint, "db": damage.crafted_database}
     craft = crafts.get(name.rpartition(".")[2], damage.blindly)
     blind = craft is damage.blindly or rng.random() < 0.5
@@ -142,7 +173,7 @@ def attempt(case: Case) -> Tried:
 
 def by_function(case: Case, name: str, it: Path, data: bytes, *, sealed: bool) -> list[str]:
     """Read a file in a process that looks at all that is done; what is sealed reads as it was, or not at all."""
-    whole = zoo.contents()[name]
+    whole = whole_file(name)
     if data == whole:
         return []
 
@@ -197,5 +228,9 @@ def by_words(case: Case, name: str, it: Path, data: bytes) -> list[str]:
 
 
 PART = Part(
-    "files", 20_000, 300, attempt, "checkpoints, stores, caches, NK files, studies, first rows: damaged and crafted"
+    "files",
+    20_000,
+    300,
+    attempt,
+    "checkpoints, stores, caches, problem files, studies, first rows: damaged and crafted",
 )

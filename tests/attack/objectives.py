@@ -79,11 +79,11 @@ def by_words(folder: Path, kind: str, policy: str, engine: str) -> tuple[str, li
     for name, value in SIZE.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     ended = launch(command_line(words), folder, memory=8 * 2**30).wait(SECONDS)
-    codes = (0, 2, 130) if kind == "interrupt" else (0, 2)
+    codes = (0, 2, 3, 130) if kind == "interrupt" else (0, 2, 3)
     problems = ended.complaints(codes)
     if ended.long and not ended.hung:
         problems.append(f"took longer than {SECONDS:g} s")
-    if ended.code == 0:
+    if ended.code in (0, 3):  # 3: nothing feasible was found
         problems += not_json(ended.out) or wrong_with(json.loads(ended.out))
     elif ended.out and ended.code == 2:
         problems += not_json(ended.out)

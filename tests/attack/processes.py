@@ -40,7 +40,7 @@ class Ended:
     hung: bool = False
     answer: Any = None
 
-    def complaints(self, codes: Sequence[int] = (0, 2)) -> list[str]:
+    def complaints(self, codes: Sequence[int] = (0, 2, 3)) -> list[str]:
         """Say what no command may do: hang, show a traceback, end with a code that is not documented."""
         found = ["hangs: Ctrl-C does not end it"] if self.hung else []
         if "Traceback (most recent call last)" in self.err:

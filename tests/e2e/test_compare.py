@@ -17,7 +17,17 @@ FIELDS = [
     *("algorithm", "settings", "popsize", "runs", "solved", "best", "evaluations", "evaluations_sd", "cpu_seconds"),
     *("cpu_seconds_per_evaluation", "results"),
 ]
-ROW = ["seed", "fitness", "feasible", "success", "evaluations", "evaluations_to_best", "batches", "generations"]
+ROW = [
+    "seed",
+    "fitness",
+    "feasible",
+    "violation",
+    "success",
+    "evaluations",
+    "evaluations_to_best",
+    "batches",
+    "generations",
+]
 
 
 def signed_in(folder: Path) -> list[int]:

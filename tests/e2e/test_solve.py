@@ -16,8 +16,8 @@ from daedal.problems import NK, write_nk
 from daedal.types import to_text
 
 FIELDS = [
-    *("problem", "algorithm", "popsize", "seed", "settings", "x", "fitness", "feasible", "optimum", "success"),
-    "stop",
+    *("problem", "algorithm", "popsize", "seed", "settings", "x", "best", "fitness", "standard_error", "measurements"),
+    *("feasible", "violation", "violations", "optimum", "success", "stop"),
     "explanation",
     *("evaluations", "evaluations_to_best", "carried_out", "cached", "failed", "failures", "batches", "generations"),
     *("seconds", "cpu_seconds", "version"),
@@ -108,7 +108,7 @@ def test_history_is_one_record_per_generation(here: Cli) -> None:
 
 
 def test_what_is_infeasible_is_null(here: Cli, mine: Path) -> None:
-    report = read_report(here("solve", f"{mine}:infeasible", "--n", 5, *HOW, "--history"))
+    report = read_report(here("solve", f"{mine}:infeasible", "--n", 5, *HOW, "--history"), code=3)
     assert report["fitness"] is None
     assert all(record["best"] is record["mean"] is None for record in report["history"])
 
@@ -177,7 +177,7 @@ def test_an_exception_does_not_lose_the_best_so_far(
 def test_nothing_feasible_is_said(here: Cli, mine: Path) -> None:
     words = ("--n", 12, "--max-evaluations", 40, "--seed", 1)
     done = here("solve", f"{mine}:infeasible", *words)
-    assert "nothing feasible found" in done.stderr
+    assert (done.returncode, "nothing feasible found" in done.stderr) == (3, True)
     assert json.loads(here("solve", f"{mine}:infeasible", *words, "--json").stdout)["feasible"] is False
     assert json.loads(here("solve", f"{mine}:ones", *words, "--json").stdout)["feasible"] is True
 
@@ -229,6 +229,8 @@ REFUSED: list[tuple[tuple[object, ...], str]] = [
     (("onemax:n=10", "--on-error", "retry:0"), "on_error"),
     (("mine.py:ones", "--n", 5, "--cache", "scores.db"), "name"),
     (("mine.py:ones", "--n", 5, "--cache", "scores.db", "--name", "f", "--no-deduplicate"), "deduplicate"),
+    (("mine.py:ones", "--n", 5, "--cache", "scores.db", "--name", "f", "--noisy"), "noisy"),
+    (("onemax:n=10", "--repeats", 0), "repeats"),
     (("mine.py:raises", "--n", 5), "RuntimeError: the simulator is down"),
     (("mine.py:leaves", "--n", 5), "SystemExit"),
 ]

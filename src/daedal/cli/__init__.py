@@ -16,12 +16,18 @@ from daedal.settings.texts import describe_error, printable
 BAD_INPUT = 2
 """Exit code for what the user has to mend."""
 
+INFEASIBLE = 3
+"""Exit code of a run that found nothing feasible."""
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C; where another signal asked for the end, `main` makes it that of the signal."""
 
 
 def main() -> None:
-    """Run the command line; bad input ends with one line and exit code 2, Ctrl-C with 130, SIGTERM with 143."""
+    """Run the command line; bad input ends with one line and exit code 2, Ctrl-C with 130, SIGTERM with 143.
+
+    A run that found nothing feasible ends with 3.
+    """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

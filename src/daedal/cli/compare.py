@@ -52,6 +52,7 @@ def compare(
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes; the results do not depend on it.")] = 1,
     n: options.Variables = None,
+    space: options.SpaceFile = None,
     max_evaluations: options.MaxEvaluations = None,
     max_generations: options.MaxGenerations = None,
     patience: options.Patience = None,
@@ -75,6 +76,7 @@ def compare(
     config = RunConfig(
         objective="",
         n=n,
+        space=options.space_of(space, n),
         algorithm=next(iter(chosen.values())),
         seed=check_seed(seed),
         minimize=minimize,
@@ -85,7 +87,7 @@ def compare(
         ),
     )
     with stdout_kept():
-        objectives = {one: read_objective(one, n) for one in problems}
+        objectives = {one: read_objective(one, config.size) for one in problems}
     cells = [
         (Place(problem=one, budget=calls, algorithm=name), _with_budget(config, objectives[one], chosen[name], calls))
         for one in problems
@@ -95,7 +97,7 @@ def compare(
     # run by run, so that an interrupted comparison is fair to all
     configs = [replace(one, seed=check_seed(seed + run)) for run in range(runs) for _, one in cells]
     for place, one in cells:
-        if (warning := one.budget_warning()) is not None:
+        for warning in filter(None, (one.budget_warning(), one.duration_warning())):
             at = "" if place.budget is None else f" on {place.problem} with {place.budget:,} calls"
             say(f"warning: {place.algorithm}{at}: {warning}")
     with stdout_kept():
@@ -213,6 +215,7 @@ def _row(result: Result) -> dict[str, object]:
         "seed": result.seed,
         "fitness": finite(result.fitness),
         "feasible": result.feasible,
+        "violation": finite(result.violation),
         "success": result.success,
         "stop": result.stop.value,
         "evaluations": result.evaluations,

@@ -123,6 +123,7 @@ def _result(result: Result) -> dict[str, object]:
         "seed": result.seed,
         "fitness": finite(result.fitness),
         "feasible": result.feasible,
+        "violation": finite(result.violation),
         "success": result.success,
         "stop": result.stop.value,
         "popsize": result.popsize,

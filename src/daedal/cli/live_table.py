@@ -85,7 +85,7 @@ class LiveTable:
         cells = {
             "generation": str(record.generation),
             "evaluations": f"{record.evaluations:,}",
-            "best": f"{record.best:g}",
+            "best": "none feasible" if record.info.get("violation", 0.0) > 0 else f"{record.best:g}",
             "mean": f"{record.mean:.6g}",
         }
         cells |= {visible(name.replace("_", " ")): f"{value:.5g}" for name, value in record.info.items()}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from daedal.problems import NK
+from daedal.problems.exact import SumOfTables
 from daedal.problems.registry import find_problem
 from daedal.types import to_text
 
@@ -17,7 +17,7 @@ def optimum(
 ) -> None:
     """Print the largest fitness of a problem."""
     found = find_problem(problem)
-    if found.optimum is None and isinstance(found, NK):
+    if found.optimum is None and isinstance(found, SumOfTables):
         row, value = found.maximise()  # slow, or refused with the memory it would take
         print(repr(value))
         if show_x:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -10,6 +11,9 @@ import typer
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from daedal.run.initial import Initial
+    from daedal.spaces.space import Space
 
 Problem: TypeAlias = Annotated[
     str,
@@ -27,6 +31,15 @@ Popsize: TypeAlias = Annotated[
 ]
 Variables: TypeAlias = Annotated[
     int | None, typer.Option("--n", help="Number of variables, for file.py:function and cmd:PROGRAM.")
+]
+SpaceFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--space",
+        metavar="FILE",
+        callback=lambda path: absolute(path),
+        help="A TOML file with the variables by name, in place of --n: flags, integers, choices, orders, subsets.",
+    ),
 ]
 MaxEvaluations: TypeAlias = Annotated[
     int | None, typer.Option(help="Call the objective for no more rows than this in a run.")
@@ -53,6 +66,12 @@ Dask: TypeAlias = Annotated[
 ]
 DaskTimeout: TypeAlias = Annotated[
     float, typer.Option(metavar="SECONDS", help="Without a sign of Dask's scheduler or its workers, it is lost.")
+]
+Noisy: TypeAlias = Annotated[
+    bool, typer.Option("--noisy", help="Values differ from call to call: choose the best by means of several.")
+]
+Repeats: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="R", help="Measure the best so often at least; implies --noisy.")
 ]
 Every: TypeAlias = Annotated[
     str, typer.Option(metavar="TIME|N", help="How often to write the checkpoint: 60s, or a number of generations.")
@@ -86,6 +105,46 @@ def settings_of(words: list[str] | None, popsize: str | None) -> dict[str, str]:
             raise ValueError("expected --popsize or --set popsize=P, got both")
         found["popsize"] = popsize
     return found
+
+
+def space_of(path: Path | None, n: int | None) -> Space | None:
+    """Read the file of `--space`, which takes the place of `--n`."""
+    if path is None:
+        return None
+    if n is not None:
+        raise ValueError(f"expected --n or --space, got both, --n {n} and --space {path}")
+    from daedal.spaces.description import read_space
+
+    return read_space(path)
+
+
+def read_initial(path: Path | None, space: Space | None) -> Initial | None:
+    """Read the file of `--initial`: rows of 0/1, or, in a space, one JSON object a line."""
+    if path is None:
+        return None
+    return read_rows(path) if space is None else _read_values(path)
+
+
+def _read_values(path: Path) -> Initial:
+    """Read values by name, one JSON object a line, all with a fitness, or none of them."""
+    import numpy as np
+
+    from daedal.spaces.given import FITNESS
+    from daedal.storage.inputs import read_text_input
+
+    listed = []
+    for number, line in enumerate(read_text_input(path, "JSON objects, one a line").splitlines(), start=1):
+        try:
+            value = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"expected one JSON object a line in {path}, line {number}: {error}") from None
+        if value is not None and not isinstance(value, dict):
+            raise ValueError(f"expected one JSON object a line in {path}, got {line:.60} in line {number}")
+        listed += [] if value is None else [value]
+    known = [value.pop(FITNESS) for value in listed if FITNESS in value]
+    if not listed or len(known) not in (0, len(listed)):
+        raise ValueError(f"expected some values in {path}, all with a {FITNESS}, or none, got {len(known)}")
+    return (listed, np.array(known, dtype=object)) if known else listed
 
 
 def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import sys
 from collections.abc import Iterator
@@ -15,9 +16,9 @@ import typer
 from rich.console import Console
 
 from daedal import __version__  # now: a package may be replaced while it runs
-from daedal.cli import INTERRUPTED, options
+from daedal.cli import INFEASIBLE, INTERRUPTED, options
 from daedal.cli.live_table import LiveTable
-from daedal.cli.options import read_rows, settings_of
+from daedal.cli.options import settings_of
 from daedal.cli.output import finite, say, shown, stdout_kept
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
@@ -29,10 +30,14 @@ from daedal.result import Result
 from daedal.rng import check_seed
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.config import RunConfig
+from daedal.run.noise import noise_of
 from daedal.settings.plugins import is_file_spec
 from daedal.settings.texts import printable
+from daedal.spaces.plain import Value
 from daedal.storage.kinds import check_apart
 from daedal.types import to_text
+
+_MOST_LISTED = 10  # constraints that are violated
 
 
 def solve(
@@ -41,6 +46,7 @@ def solve(
     popsize: options.Popsize = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same result; drawn if not given.")] = None,
     n: options.Variables = None,
+    space: options.SpaceFile = None,
     max_evaluations: options.MaxEvaluations = None,
     max_generations: options.MaxGenerations = None,
     max_seconds: options.MaxSeconds = None,
@@ -53,7 +59,8 @@ def solve(
         Path | None,
         typer.Option(
             callback=options.absolute,
-            help="Rows to begin with: lines of 0/1, each followed by its value, or none of them; - is standard input.",
+            help="Rows to begin with: lines of 0/1, each followed by its value, or none of them; in a space, one JSON "
+            "object a line; - is standard input.",
         ),
     ] = None,
     workers: options.Workers = None,
@@ -65,6 +72,8 @@ def solve(
     ] = "raise",
     timeout: Annotated[float | None, typer.Option(help="Seconds that one evaluation may take.")] = None,
     deduplicate: Annotated[bool, typer.Option(help="Evaluate a row that comes again only once.")] = True,
+    noisy: options.Noisy = False,
+    repeats: options.Repeats = None,
     cache: Annotated[
         Path | None, typer.Option(callback=options.absolute, help="A file (SQLite) that keeps values for other runs.")
     ] = None,
@@ -75,23 +84,31 @@ def solve(
     ] = None,
     every: options.Every = "60s",
     force: Annotated[bool, typer.Option("--force", help="Let the checkpoint replace that of another run.")] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(callback=options.absolute, metavar="FOLDER", help="Log the calls there, for IOHanalyzer."),
+    ] = None,
     settings: options.Settings = None,
     as_json: options.AsJson = False,
     history: options.History = False,
 ) -> None:
     """Look for the best bits of a problem."""
     check_apart(
-        {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial}
+        {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial, "--space": space}
         | {"the problem": file_of(problem), "--algorithm": file_of(algorithm)}
     )
     checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=force)
     with stdout_kept():  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
-        objective = read_objective(problem, n, persistent=persistent)
+        variables = options.space_of(space, n)
+        objective = read_objective(problem, n if variables is None else variables.n, persistent=persistent)
+    rows = options.read_initial(initial, variables)
+    noise = noise_of(noisy, repeats, cache=cache, initial=rows)
     with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
         config = RunConfig(
             objective=objective if dask is None else by_value(objective),
             n=n,
+            space=variables,
             algorithm=chosen,
             seed=check_seed(seed),
             minimize=minimize,
@@ -110,14 +127,15 @@ def solve(
                 executor_timeout=dask_timeout,
                 on_error=on_error,
                 timeout=timeout,
-                deduplicate=deduplicate,
+                deduplicate=deduplicate and noise is None,
                 cache=None if cache is None else str(cache),
                 name=name,
                 version=version,
             ),
-            initial=None if initial is None else read_rows(initial),
+            noise=noise,
+            initial=rows,
         )
-        result = config.run(checkpointer=checkpointer, display=live_table)
+        result = config.run(checkpointer=checkpointer, display=live_table, log=log)
     report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
 
 
@@ -157,6 +175,8 @@ def report_result(
                 again += ["--algorithm", algorithm]
             say(f"{'next':<8}daedal resume {shlex.join([shown(checkpoint), *again])}")
         sys.exit(INTERRUPTED)
+    if not result.feasible:
+        sys.exit(INFEASIBLE)
 
 
 def _report(problem: str, result: Result) -> dict[str, object]:
@@ -168,8 +188,13 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "seed": result.seed,
         "settings": result.settings,
         "x": to_text(result.x),
+        "best": result.best,
         "fitness": finite(result.fitness),
+        "standard_error": result.standard_error,
+        "measurements": result.measurements,
         "feasible": result.feasible,
+        "violation": finite(result.violation),
+        "violations": list(result.violations),
         "optimum": result.optimum,
         "success": result.success,
         "stop": result.stop.value,
@@ -205,8 +230,9 @@ def show(result: Result, console: Console) -> None:
     words = {True: "[bold green]solved[/]", False: "[bold yellow]not solved[/]", None: "[bold]done[/]"}
     word = words[result.success] if result.feasible else "[bold yellow]nothing feasible found[/]"
     known = "" if result.optimum is None else f" of {result.optimum:g}"
-    console.print(f"\n{word}, fitness [bold]{result.fitness:.10g}[/]{known}", soft_wrap=True)
-    for name, text in (("x", to_text(result.x)), ("effort", _effort(result)), ("stop", result.stop.message)):
+    console.print(f"\n{word}, fitness [bold]{_fitness(result)}[/]{known}{_measured(result)}", soft_wrap=True)
+    lines = [("effort", _effort(result)), ("stop", result.stop.message)]
+    for name, text in [*_solution(result), *_violated(result), *lines]:
         console.print(f"{name:<8}{text}", markup=False, soft_wrap=True)
     if result.explanation:
         console.print(f"{'chosen':<8}{printable(result.explanation)}", markup=False, soft_wrap=True)
@@ -214,6 +240,47 @@ def show(result: Result, console: Console) -> None:
         first = result.failures[0]
         told = f"{result.failed:,} rows, the first: {printable(first.error)}"
         console.print(f"{'failed':<8}{told}", markup=False, soft_wrap=True)
+
+
+def _solution(result: Result) -> list[tuple[str, str]]:
+    """Give the lines for the solution: its bits, or a value a line, the names in the first one's margin."""
+    best = result.best
+    if best is None:
+        return [("x", to_text(result.x))]
+    names = {printable(name): printable(_value(value)) for name, value in best.items()}
+    width = max(map(len, names))
+    return [("" if at else "best", f"{name:<{width}}  {value}") for at, (name, value) in enumerate(names.items())]
+
+
+def _value(value: Value) -> str:
+    """Write a value for eyes; texts as they are, lists with blanks."""
+    if isinstance(value, list):
+        return " ".join(map(str, value)) if value else "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _violated(result: Result) -> list[tuple[str, str]]:
+    """Say by how much x is not feasible, if it is not, and if anybody knows."""
+    if result.feasible or not math.isfinite(result.violation):
+        return []
+    broken = [(k, amount) for k, amount in enumerate(result.violations, start=1) if amount > 0]
+    each = ", ".join(f"{amount:.6g} of constraint {k}" for k, amount in broken[:_MOST_LISTED])
+    more = f", {len(broken) - _MOST_LISTED} more" if len(broken) > _MOST_LISTED else ""
+    of_which = f" in sum: {each}{more}" if len(result.violations) > 1 else ""
+    return [("beyond", f"not feasible, by {result.violation:.10g}{of_which}")]
+
+
+def _fitness(result: Result) -> str:
+    """Write a value to ten digits, and a mean with as many as its standard error has two of."""
+    error = result.standard_error
+    if error is None:
+        return f"{result.fitness:.10g}"
+    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 2
+    return f"{result.fitness:.{digits}f} +- {error:.{digits}f}"
+
+
+def _measured(result: Result) -> str:
+    return "" if result.measurements == 1 else f", mean of {result.measurements:,}"
 
 
 def _effort(result: Result) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from daedal.evaluation.caller import Places
 from daedal.evaluation.failures import Failure
 from daedal.evaluation.memory_cache import Lookup
-from daedal.types import Bits, Fitness
+from daedal.types import Amounts, Bits, Fitness
 
 _NONE = np.empty(0, np.intp)
 
@@ -24,6 +24,7 @@ class Batch:
         self.lookup = lookup
         self.new = x if len(lookup.first) == len(x) else x[lookup.first]  # each once, shape (new rows, n)
         self.values = lookup.values[lookup.first]  # shape (new rows,); nan where none has come, or will
+        self.amounts: Amounts | None = None  # with constraints, shape (new rows, 1 + constraints)
         self.answered = 0  # new rows that the objective gave a value for
         self.failed = _NONE  # new rows that it failed for, for good
         self.failures: list[Failure] = []
@@ -34,9 +35,13 @@ class Batch:
         """How many rows need no evaluation: because of another batch, or of an equal row in this one."""
         return len(self.x) - len(self.new)
 
-    def note(self, places: Places, values: Fitness) -> None:
-        """Take values of some of the new rows."""
+    def note(self, places: Places, values: Fitness, amounts: Amounts | None = None) -> None:
+        """Take values, and amounts, of some of the new rows."""
         self.values[places] = values
+        if amounts is not None:
+            if self.amounts is None:
+                self.amounts = np.full((len(self.new), amounts.shape[1]), np.nan)
+            self.amounts[places] = amounts
         self.answered += len(values)
         self._parts.append(places)
 
@@ -54,6 +59,17 @@ class Batch:
             return lookup.values
         return np.where(lookup.new_index < 0, lookup.values, self.values[lookup.new_index])
 
+    def all_amounts(self) -> Amounts | None:
+        """Give the amounts of all rows, shape (rows, 1 + constraints), nan where this run has had them before.
+
+        None without constraints, and where nothing is known of them.
+        """
+        found, came, index = self.lookup.amounts, self.amounts, self.lookup.new_index
+        if came is None or self.new is self.x:
+            return found if came is None else came
+        mine = np.where(index[:, None] < 0, np.nan, came[index])
+        return mine if found is None else np.where(index[:, None] < 0, found, mine)
+
     def answered_places(self) -> Places:
         """Give which of the new rows were answered, in the order in which the answers came."""
         if len(self._parts) == 1:
@@ -64,7 +80,8 @@ class Batch:
     def answered_rows(self) -> AnsweredRows:
         """Give the same with their values."""
         places = self.answered_places()
-        return AnsweredRows(self.new[places], self.values[places])
+        amounts = None if self.amounts is None else self.amounts[places]
+        return AnsweredRows(self.new[places], self.values[places], amounts)
 
     def best(self, sign: int) -> tuple[Bits, float] | None:
         """Give the best row that is known or was answered, and its fitness; of equal ones the first to be known."""
@@ -75,13 +92,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class AnsweredRows:
-    """Rows, shape (rows, n), with the values that came for them, shape (rows,).
+    """Rows, shape (rows, n), with the values that came for them, shape (rows,), and, with constraints, the amounts.
 
     Without deduplication a row may have been answered more than once.
     """
 
     rows: Bits
     values: Fitness
+    amounts: Amounts | None = None
 
     def hold(self, x: Bits) -> NDArray[np.bool_]:
         """Whether each row of x, shape (some, n), is one of these."""
@@ -90,15 +108,19 @@ class AnsweredRows:
 
     def joined(self, others: AnsweredRows) -> AnsweredRows:
         """Give these, and others behind them."""
-        return AnsweredRows(np.concatenate([self.rows, others.rows]), np.concatenate([self.values, others.values]))
+        amounts = None
+        if self.amounts is not None and others.amounts is not None:
+            amounts = np.concatenate([self.amounts, others.amounts])
+        rows, values = np.concatenate([self.rows, others.rows]), np.concatenate([self.values, others.values])
+        return AnsweredRows(rows, values, amounts)
 
-    def find(self, x: Bits) -> Fitness:
-        """Give the values of the rows of x, shape (some, n), nan where there is none; each is given once."""
-        waiting: dict[bytes, deque[float]] = {}
-        for row, value in zip(self.rows, self.values.tolist(), strict=True):
-            waiting.setdefault(row.tobytes(), deque()).append(value)
+    def find(self, x: Bits) -> NDArray[np.intp]:
+        """Give which of these the rows of x, shape (some, n), are, -1 where none is; each is given once."""
+        waiting: dict[bytes, deque[int]] = {}
+        for index, row in enumerate(self.rows):
+            waiting.setdefault(row.tobytes(), deque()).append(index)
         queues = [waiting.get(row.tobytes()) for row in x]
-        return np.array([queue.popleft() if queue else np.nan for queue in queues], dtype=np.float64)
+        return np.array([queue.popleft() if queue else -1 for queue in queues], dtype=np.intp)
 
     def best(self, sign: int) -> tuple[Bits, float] | None:
         """Give the first of the best rows, and its fitness; sign is 1 where larger is better, -1 where smaller is."""

@@ -3,55 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.failures import BestSoFar, describe_error
-from daedal.settings.numbers import as_numbers
-from daedal.types import Bits, Fitness, to_text
+from daedal.evaluation.answers import Answers as Answers
+from daedal.evaluation.answers import ObjectiveError as ObjectiveError
+from daedal.evaluation.answers import ObjectiveMisuse as ObjectiveMisuse
+from daedal.evaluation.answers import judged
+from daedal.evaluation.failures import describe_error
+from daedal.evaluation.returned import joined, read_amounts, read_values, split
+from daedal.types import Amounts, Bits, Fitness, to_text
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
-"""A function of rows of 0/1, shape (rows, n), that gives one number per row; or of one row, that gives one number."""
+"""A function of rows of 0/1, shape (rows, n), that gives one number per row; or of one row, that gives one number.
+
+It may give a pair: that, and by how much constraints are violated.
+"""
 
 Places: TypeAlias = NDArray[np.intp] | slice
 """Which of some rows: their numbers, or a range of them."""
 
 MOST_BYTES = 64 * 2**20
 """Memory of the rows that a function of a batch gets at once: in int64 they take eight times what they take here."""
-
-_AS_NAN = " (what is masked or missing counts as nan)"
-
-
-class ObjectiveError(ValueError):
-    """The objective raised, or gave something that is not one number per row.
-
-    Attributes
-    ----------
-    best
-        The best solution of the run that this has ended, with its bits `x` and its `fitness`; None where no row had a
-        value yet.
-    """
-
-    best: BestSoFar | None = None
-
-
-class ObjectiveMisuse(ObjectiveError):  # noqa: N818  a kind of ObjectiveError
-    """The objective is not a function of rows that gives one number per row: no policy for failures helps with that."""
-
-
-@dataclass
-class Answers:
-    """What came back for some rows: values as the objective gave them, shape (rows,), and, by row, why it failed.
-
-    A value is nan where it failed, or was not asked because of an earlier failure.
-    """
-
-    values: Fitness
-    errors: dict[int, str] = field(default_factory=dict)
-    causes: dict[int, BaseException] = field(default_factory=dict)  # where they were raised in this process
 
 
 @dataclass(frozen=True)
@@ -69,6 +45,7 @@ class Caller:
     most_bytes: int = MOST_BYTES
     shown: Callable[[Bits], str] = to_text  # how a row is written in messages
     batch: str = "an array of 0/1 rows"  # what it is called with
+    constraints: tuple[Objective, ...] = ()  # functions of the same rows: by how much each row violates something
 
     def is_one_part(self, x: Bits) -> bool:
         """Whether all rows go together, whatever numbers they become: a quick look, for small batches."""
@@ -93,10 +70,7 @@ class Caller:
             return self._batch(x, first_failure_only)
         answers = Answers(np.full(len(x), np.nan))
         for part in self.parts(x):
-            came = self._batch(x[part], first_failure_only)
-            answers.values[part] = came.values
-            answers.errors |= {part.start + index: error for index, error in came.errors.items()}
-            answers.causes |= {part.start + index: cause for index, cause in came.causes.items()}
+            answers.take(part, self._batch(x[part], first_failure_only))
             if answers.errors and first_failure_only:
                 break
         return answers
@@ -106,7 +80,7 @@ class Caller:
         if len(x) == 1:
             return self._row(x)
         try:
-            return self._judged(self._values(x), x)
+            return judged(*self._called(x), x, self.sign, self.shown)
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
@@ -126,27 +100,40 @@ class Caller:
 
     def one(self, x: Bits, index: int, answers: Answers) -> None:
         """Call the objective with one row of x, and note what comes."""
-        came = self._row(x[index : index + 1])
-        answers.values[index] = came.values[0]
-        if came.errors:
-            answers.errors[index] = came.errors[0]
-        if came.causes:
-            answers.causes[index] = came.causes[0]
+        answers.take(slice(index, index + 1), self._row(x[index : index + 1]))
 
     def _row(self, row: Bits) -> Answers:
         """Give the answer for one row, shape (1, n)."""
         try:
-            return self._judged(self._values(row), row)
+            return judged(*self._called(row), row, self.sign, self.shown)
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
             return Answers(np.array([np.nan]), {0: self._told_of(error, row)}, {0: error.__cause__ or error})
 
-    def _values(self, x: Bits) -> Fitness:
-        """Call the objective with rows, shape (rows, n), or, where it takes no batch, with the only one of them."""
-        given = (x if self.vectorized else x[0]).astype(self.dtype)  # a copy: what the objective does to it stays there
+    def _called(self, x: Bits) -> tuple[Fitness, Amounts | None]:
+        """Give the values of rows, shape (rows, n), and, with constraints, the same beside their amounts."""
+        values, violations = split(self._ask(self.objective, "the objective", x), self.vectorized)
+        numbers = read_values(values, "the objective", len(x), self.vectorized)
+        if violations is None and not self.constraints:
+            return numbers, None
+        amounts = [] if violations is None else [read_amounts(violations, len(x), self.vectorized)]
+        for index, constraint in enumerate(self.constraints):
+            who = f"constraint {index + 1}"
+            amounts.append(read_values(self._ask(constraint, who, x), who, len(x), self.vectorized)[:, None])
+        return numbers, joined(numbers, amounts)
+
+    def _given(self, x: Bits) -> NDArray[Any]:
+        """Make what a function gets of rows, or, where it takes no batch, of the only one of them.
+
+        It is a copy: what a function does to it stays there.
+        """
+        return (x if self.vectorized else x[0]).astype(self.dtype)
+
+    def _ask(self, function: Objective, who: str, x: Bits) -> object:
+        """Call a function with rows, shape (rows, n)."""
         try:
-            returned = self.objective(given)
+            return function(self._given(x))
         except ObjectiveError:
             raise
         except KeyboardInterrupt:
@@ -157,32 +144,8 @@ class Caller:
                 "vectorized=False, or --by-row)"
             )
             raise ObjectiveError(
-                f"the objective raised {describe_error(error)} for {self.named(x)}{hint if self.vectorized else ''}"
+                f"{who} raised {describe_error(error)} for {self.named(x)}{hint if self.vectorized else ''}"
             ) from error
-        values = _numbers(returned)
-        if not self.vectorized and values.shape not in ((), (1,)):
-            raise ObjectiveMisuse(f"expected one number for a row from the objective, got shape={values.shape}")
-        if self.vectorized and values.shape != (len(x),):
-            raise ObjectiveMisuse(
-                f"expected one number per row, shape ({len(x)},), from the objective, got shape={values.shape}; "
-                "sum over axis=1, or say vectorized=False (--by-row) for a function of one row"
-            )
-        return values.reshape(len(x))
-
-    def _judged(self, values: Fitness, x: Bits) -> Answers:
-        """Find nan, and infinity on the good side: nothing could ever be better."""
-        if np.count_nonzero(np.isfinite(values)) == len(values):
-            return Answers(values)
-        bad = np.flatnonzero(np.isnan(values) | (values == self.sign * np.inf))
-        infeasible = "-inf" if self.sign > 0 else "inf"
-        errors = {
-            int(index): f"expected finite numbers from the objective, got {values[index]:g} for "
-            f"{self.named(x[[index]])}{_AS_NAN if np.isnan(values[index]) else ''}; use {infeasible} for what is "
-            "infeasible"
-            for index in bad
-        }
-        values[bad] = np.nan  # our own copy
-        return Answers(values, errors)
 
     def named(self, x: Bits) -> str:
         """Say which rows were asked for: the only one, or how many."""
@@ -192,13 +155,3 @@ class Caller:
         """Give what an error says, and the rows it was for; those of programs do not know."""
         text, where = str(error), self.named(x)
         return text if where in text else f"{text}; it was called for {where}"
-
-
-def _numbers(returned: object) -> Fitness:
-    """Turn what an objective returned into an array of float64."""
-    if returned is None:
-        raise ObjectiveMisuse("expected numbers from the objective, got None; does it return its result?")
-    try:
-        return as_numbers(returned, source="from the objective")
-    except ValueError as error:
-        raise ObjectiveMisuse(str(error)) from error

@@ -6,11 +6,18 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from daedal.evaluation.caller import Caller, ObjectiveMisuse
-from daedal.types import Bits, Fitness
+from daedal.evaluation.caller import Answers, Caller, ObjectiveMisuse
+from daedal.types import Amounts, Bits, Fitness
+
+Chunk: TypeAlias = tuple[Fitness, dict[int, str], float, Amounts | None]
+"""What comes back for a chunk: values, errors by row, the seconds it took, and the amounts of constraints."""
+
+Part: TypeAlias = tuple[float, str | None, Amounts | None]
+"""The same for one row: its value, its error, its amounts, shape (1, 1 + constraints)."""
 
 MISUSE = -1
 """In place of a row: the error is that of the objective altogether."""
@@ -18,19 +25,19 @@ MISUSE = -1
 
 @dataclass(frozen=True)
 class ChunkFunction:
-    """A chunk of rows in; values, errors by row, and the seconds it took out."""
+    """A chunk of rows in, what came for them out."""
 
     caller: Caller
 
-    def __call__(self, payload: tuple[Bits, bool]) -> tuple[Fitness, dict[int, str], float]:
+    def __call__(self, payload: tuple[Bits, bool]) -> Chunk:
         """Evaluate a chunk."""
         rows, first_failure_only = payload
         started = time.perf_counter()
         try:
             answers = self.caller.answers(rows, first_failure_only=first_failure_only)
         except ObjectiveMisuse as error:
-            return np.full(len(rows), np.nan), {MISUSE: str(error)}, 0.0
-        return answers.values, answers.errors, time.perf_counter() - started
+            return np.full(len(rows), np.nan), {MISUSE: str(error)}, 0.0, None
+        return answers.values, answers.errors, time.perf_counter() - started, answers.amounts
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ class RowsFunction:
 
     caller: Caller
 
-    def __call__(self, payload: tuple[Bits, bool]) -> Iterator[tuple[float, str | None] | None]:
+    def __call__(self, payload: tuple[Bits, bool]) -> Iterator[Part | None]:
         """Evaluate rows."""
         rows, _ = payload
         yield None  # now the clock of the first row runs
@@ -54,30 +61,34 @@ class TimedFunction:
     caller: Caller
     timeout: float
 
-    def __call__(self, payload: tuple[Bits, bool]) -> tuple[Fitness, dict[int, str], float]:
+    def __call__(self, payload: tuple[Bits, bool]) -> Chunk:
         """Evaluate a chunk."""
         rows, _ = payload
         started = time.perf_counter()
-        values, errors = np.full(len(rows), np.nan), {}
+        answers = Answers(np.full(len(rows), np.nan))
         for index, row in enumerate(rows):
-            answer: list[tuple[float, str | None]] = []
+            answer: list[Part] = []
             thread = threading.Thread(target=lambda row=row, into=answer: into.append(_one(self.caller, row[None])))
             thread.daemon = True
             thread.start()
             thread.join(self.timeout)
-            value, error = answer[0] if answer else (np.nan, too_slow(self.caller.shown(row), self.timeout))
-            values[index] = value
-            if error is not None:
-                errors[index] = error
-        return values, errors, time.perf_counter() - started
+            value, error, amounts = (
+                answer[0] if answer else (np.nan, too_slow(self.caller.shown(row), self.timeout), None)
+            )
+            came = Answers(np.array([value]), {} if error is None else {0: error}, amounts=amounts)
+            try:
+                answers.take(slice(index, index + 1), came)
+            except ObjectiveMisuse as misuse:
+                return answers.values, {MISUSE: str(misuse)}, 0.0, None
+        return answers.values, answers.errors, time.perf_counter() - started, answers.amounts
 
 
-def _one(caller: Caller, row: Bits) -> tuple[float, str | None]:
+def _one(caller: Caller, row: Bits) -> Part:
     try:
         answers = caller.one_by_one(row)
     except ObjectiveMisuse as error:
-        return float("nan"), str(error)
-    return float(answers.values[0]), answers.errors.get(0)
+        return float("nan"), str(error), None
+    return float(answers.values[0]), answers.errors.get(0), answers.amounts
 
 
 def too_slow(row: str, timeout: float) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.caller import Answers, ObjectiveError, ObjectiveMisuse
-from daedal.evaluation.chunks import MISUSE, too_slow
+from daedal.evaluation.chunks import MISUSE, Chunk, Part, too_slow
 from daedal.evaluation.pool import Event, Message, Pool, PoolLost
 from daedal.evaluation.signals import signal_name
-from daedal.types import Bits, Fitness, to_text
+from daedal.types import Bits, to_text
 
 _CHUNK_SECONDS = 0.1
 """What a chunk should take: long against the milliseconds of sending it, short against a batch."""
@@ -164,15 +164,15 @@ class Dispatcher:
         elif message.event is Event.DIED:
             yield from self._after_death(batch, chunk, message.value)
 
-    def _part(self, chunk: _Chunk, part: tuple[float, str | None] | None) -> Iterator[tuple[NDArray[np.intp], Answers]]:
+    def _part(self, chunk: _Chunk, part: Part | None) -> Iterator[tuple[NDArray[np.intp], Answers]]:
         """Take the answer for one row, or the word that the worker begins."""
         now = self.clock()
         if part is not None and chunk.began is not None:
-            value, error = part
+            value, error, amounts = part
             index = chunk.indices[chunk.answered : chunk.answered + 1]
             chunk.answered += 1
             self._learn(now - chunk.began)
-            yield index, Answers(np.array([value]), {} if error is None else {0: error})
+            yield index, Answers(np.array([value]), {} if error is None else {0: error}, amounts=amounts)
         chunk.began = now
 
     def _learn(self, seconds: float) -> None:
@@ -180,13 +180,13 @@ class Dispatcher:
         before = self._seconds_a_row
         self._seconds_a_row = seconds if before is None else 0.5 * (before + seconds)
 
-    def _whole(self, chunk: _Chunk, value: tuple[Fitness, dict[int, str], float]) -> tuple[NDArray[np.intp], Answers]:
-        values, errors, seconds = value
+    def _whole(self, chunk: _Chunk, value: Chunk) -> tuple[NDArray[np.intp], Answers]:
+        values, errors, seconds, amounts = value
         if MISUSE in errors:
             raise ObjectiveMisuse(errors[MISUSE])
         self._learn(seconds / len(values))
         self._overhead = min(self._overhead, max(0.0, self.clock() - chunk.sent - seconds))
-        return chunk.indices, Answers(values, errors)
+        return chunk.indices, Answers(values, errors, amounts=amounts)
 
     def _after_death(self, batch: _Batch, chunk: _Chunk, how: Any) -> Iterator[tuple[NDArray[np.intp], Answers]]:
         """Send the rows of a dead worker again, each by itself; one that is deadly by itself has failed."""

@@ -77,7 +77,7 @@ class Serial:
                 stop += 1
                 if first_failure_only and answers.errors:
                     break
-            answers.values = answers.values[: stop - start]
+            answers.cut(stop - start)
             yield slice(start, stop), answers
         if ending is not None:
             raise ending

@@ -5,27 +5,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation import memory_cache
+from daedal.evaluation.answers import first_error
 from daedal.evaluation.batch import AnsweredRows, Batch
 from daedal.evaluation.caller import Caller, ObjectiveError, Places
 from daedal.evaluation.engine import SECONDS_BETWEEN_NOTES, Engine, start_engine
-from daedal.evaluation.failures import Failure, OnError
+from daedal.evaluation.failures import FAILURES_KEPT, Failure, OnError, OutOfTime
 from daedal.evaluation.layered_cache import LayeredCache, RowCache
 from daedal.evaluation.memory_cache import Lookup
+from daedal.evaluation.merit import Standing
 from daedal.evaluation.options import DEFAULTS, EvaluationOptions
-from daedal.types import Bits, Fitness, Json, State, StateError
+from daedal.evaluation.standings import Standings
+from daedal.types import Amounts, Bits, Fitness, Json, State
 
-FAILURES_KEPT = 100
-"""How many failures a run can show; all of them are counted."""
-
-
-class OutOfTime(Exception):  # noqa: N818  no error: the run has had its time
-    """The deadline came in the middle of a batch."""
+Recorder: TypeAlias = Callable[[Bits, Fitness], None]
+"""Is told what the objective was called for: rows in the objective's own order, and their values in its own sign."""
 
 
 class Evaluator:
@@ -35,7 +34,11 @@ class Evaluator:
     three, and `calls`, which are limited, that of the first and the last; a row that is tried again is one call. The
     fitness that comes out is always maximised, whatever the sign of the caller. `order`, shape (n,), says which
     variable of the optimizer each variable of the objective is; None: the same. `cache` keeps values beyond this run,
-    too. For `on_exit` see `ProcessPool`, for `seconds_between_notes` see `Serial`.
+    too.
+
+    With constraints, fitness is the merit of a row (`daedal.evaluation.merit`). How many there are is known with the
+    first answer, and whether there are any, too, unless `constrained` says so before. For `on_exit` see `ProcessPool`,
+    for `seconds_between_notes` see `Serial`.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Evaluator:
         order: NDArray[np.intp] | None = None,
         options: EvaluationOptions = DEFAULTS,
         cache: RowCache | None = None,
+        constrained: bool = False,
         on_exit: Callable[[], object] | None = None,
         seconds_between_notes: float = SECONDS_BETWEEN_NOTES,
     ) -> None:
@@ -61,9 +65,11 @@ class Evaluator:
         self.batches = 0  # that were committed
         self.deadline: float | None = None  # when to stop in the middle of a batch, on the monotonic clock
         self.listener: Callable[[], None] | None = None  # called now and then in the middle of a batch
+        self.recorder: Recorder | None = None
         self._on_error = OnError.read(options.on_error)
         self._evaluated = 0  # in batches that were committed
         self._known = LayeredCache(n, order=order, sign=caller.sign, deduplicate=options.deduplicate, shared=cache)
+        self._standings = Standings(caller.sign, certain=constrained or bool(caller.constraints))
         self._batch: Batch | None = None  # the one that is not committed
         self._leftover: AnsweredRows | None = None  # of one that was broken off, maybe in another process
         self._engine: Engine | None = None
@@ -97,15 +103,25 @@ class Evaluator:
             memory_cache.prepare()
 
     def close(self) -> None:
-        """End the workers, and tell nobody any more."""
+        """End the workers; record what came of a batch that was broken off, and tell nobody any more."""
         self.listener = None  # who listens holds this: two that hold each other stay until garbage is collected
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+        if self._batch is not None:
+            places = np.arange(len(self._batch.new))[self._batch.answered_places()]
+            self._record(self._batch, np.sort(places))
+        self.recorder = None
+
+    @property
+    def constraints(self) -> int | None:
+        """How many constraints the objective has; None as long as no row has an answer."""
+        return self._standings.count
 
     def preload(self, x: Bits, values: Fitness) -> None:
         """Take values of rows, in the objective's own sign, that need not be evaluated."""
         self._known.add(x, values)
+        self._standings.preloaded = True
 
     def __call__(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), to be maximised, of the rows of x, shape (rows, n)."""
@@ -125,15 +141,17 @@ class Evaluator:
         if fresh:
             lookup = Lookup.all_new(len(x))
         else:
-            lookup, leftover = self._known.look_up(x, leftover)
+            lookup, leftover = self._known.look_up(x, leftover, self._standings)
         if most is not None:
             lookup = lookup.prefix(most)
         batch = Batch(x[: len(lookup.values)], lookup)
         if leftover is not None:
             found = leftover.find(batch.new)
-            places = np.flatnonzero(~np.isnan(found))
-            batch.note(places, found[places])
+            places = np.flatnonzero(found >= 0)
+            amounts = None if leftover.amounts is None else leftover.amounts[found[places]]
+            batch.note(places, leftover.values[found[places]], amounts)
         self._batch, self._leftover = batch, None
+        self._standings.hear(batch.all_amounts())
         if batch.answered < len(batch.new):
             self._answer(batch)
         values = batch.all_values()
@@ -144,7 +162,9 @@ class Evaluator:
         batch = self._batch
         if batch is None:
             return
+        self._standings.best = self.standing()
         self._known.remember(batch)
+        self._record(batch)
         self._evaluated += batch.answered
         self.cached += batch.known
         self.failed += len(batch.failed)
@@ -158,12 +178,35 @@ class Evaluator:
             return self._batch.best(self.caller.sign)
         return None if self._leftover is None else self._leftover.best(self.caller.sign)
 
+    def amounts(self) -> Amounts | None:
+        """Give values, to be maximised, and amounts, shape (rows, 1 + constraints), of the batch that is not committed.
+
+        Rows of earlier batches have nan; None without constraints.
+        """
+        amounts = None if self._batch is None else self._batch.all_amounts()
+        return amounts if amounts is None else amounts * np.r_[self.caller.sign, np.ones(amounts.shape[1] - 1)]
+
+    @property
+    def leader(self) -> Standing | None:
+        """The best row of those committed, with constraints; the same object until there is a better one."""
+        return self._standings.best
+
+    def standing(self) -> Standing | None:
+        """Give the best row so far, exactly, with constraints; what is not committed counts. None without any."""
+        if (batch := self._batch) is not None:
+            evaluations = self.evaluations + batch.known + len(batch.failed)
+            return self._standings.best_with(batch.x, batch.all_amounts(), evaluations)
+        left = self._leftover
+        return self.leader if left is None else self._standings.best_with(left.rows, left.amounts, self.evaluations)
+
     def state(self) -> State:
         """Give what was counted and is known, as of the last commit, and the answers that came since."""
         known, arrays = self._known.state(), dict[str, NDArray[Any]]()
         uncommitted = self._uncommitted()
         if uncommitted is not None and len(uncommitted.rows):
             arrays = {"partial": uncommitted.rows.copy(), "partial_values": uncommitted.values.copy()}
+        constrained = self._standings.state(uncommitted.amounts if arrays and uncommitted is not None else None)
+        known = known.extend(arrays=constrained.arrays, fields=constrained.fields)
         counts: dict[str, Json] = {"evaluated": self._evaluated, "cached": self.cached, "failed": self.failed}
         failures: list[Json] = [[failure.x, failure.error] for failure in self.failures]
         return known.extend(arrays=arrays, fields={**counts, "batches": self.batches, "failures": failures})
@@ -172,12 +215,13 @@ class Evaluator:
         """Go on where another evaluator stood when it gave its state."""
         self._evaluated, self.batches = state.whole("evaluated"), state.whole("batches")
         self.cached, self.failed = state.whole("cached"), state.whole("failed")
-        self.failures = [_failure(kept) for kept in state.listed("failures")]
+        self.failures = [Failure.from_json(kept) for kept in state.listed("failures")]
         self._known.restore(state)
         self._batch = self._leftover = None
+        amounts = self._standings.restore(state, self.n)
         if "partial" in state.arrays:
             values = state.numbers("partial_values", like="partial")
-            self._leftover = AnsweredRows(state.bits("partial", self.n), values)
+            self._leftover = AnsweredRows(state.bits("partial", self.n), values, amounts)
 
     def _uncommitted(self) -> AnsweredRows | None:
         """Give the answers that came since the last commit."""
@@ -204,27 +248,32 @@ class Evaluator:
         asked = rows if todo is None else rows[todo]
         for which, answers in self._engine.answers(asked, first_failure_only=raising):
             places = which if todo is None else todo[which]
+            self._standings.check(answers)
             if not answers.errors:
-                self._note(batch, rows, places, answers.values)
+                self._note(batch, rows, places, answers.values, answers.amounts)
             else:
                 numbers, good = np.arange(len(rows))[places], ~np.isnan(answers.values)
-                self._note(batch, rows, numbers[good], answers.values[good])
+                amounts = None if answers.amounts is None else answers.amounts[good]
+                self._note(batch, rows, numbers[good], answers.values[good], amounts)
                 errors |= {int(numbers[index]): error for index, error in answers.errors.items()}
                 if raising:
-                    first = min(errors)
-                    others = f" ({len(errors)} of {len(rows)} rows failed so far)" if len(errors) > 1 else ""
                     causes = {int(numbers[index]): cause for index, cause in answers.causes.items()}
-                    raise ObjectiveError(errors[first] + others) from causes.get(first)
+                    raise first_error(errors, len(rows)) from causes.get(min(errors))
             self._check_time(errors)
         return errors
 
-    def _note(self, batch: Batch, rows: Bits, places: Places, values: Fitness) -> None:
+    def _note(self, batch: Batch, rows: Bits, places: Places, values: Fitness, amounts: Amounts | None = None) -> None:
         """Keep what came, whatever may happen next."""
         if len(values):
-            batch.note(places, values)
-            self._known.share(rows, places, values)
+            batch.note(places, values, amounts)
+            self._known.share(rows, places, values, amounts)
         if self.listener is not None:
             self.listener()
+
+    def _record(self, batch: Batch, places: Places = slice(None)) -> None:
+        """Tell of some of the new rows, in the order of the batch, whoever answered first."""
+        if self.recorder is not None:
+            self.recorder(self._known.to_objective(batch.new[places]), batch.values[places])
 
     def _check_time(self, errors: dict[int, str]) -> None:
         """Break off when the time is over, and there is something to show for it."""
@@ -248,9 +297,3 @@ class Evaluator:
             raise ObjectiveError(f"every one of the first {len(rows)} rows failed, the first so: {first}")
         failures = [Failure(self.caller.shown(rows[index]), errors[int(index)]) for index in failed[:FAILURES_KEPT]]
         batch.fail(failed, -self.caller.sign * math.inf, failures)
-
-
-def _failure(kept: Json) -> Failure:
-    if not isinstance(kept, list) or len(kept) != 2 or not all(isinstance(text, str) for text in kept):
-        raise StateError(f"expected a row and its error as a failure in the checkpoint, got {kept!r:.60}")
-    return Failure(str(kept[0]), str(kept[1]))

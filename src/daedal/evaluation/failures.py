@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from daedal.settings.texts import describe_error as describe_error
-from daedal.types import Bits
+from daedal.types import Bits, Json, StateError
+
+FAILURES_KEPT = 100
+"""How many failures a run can show; all of them are counted."""
+
+
+class OutOfTime(Exception):  # noqa: N818  no error: the run has had its time
+    """The deadline came in the middle of a batch."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,13 @@ class Failure:
     x: str
     error: str
 
+    @classmethod
+    def from_json(cls, kept: Json) -> Failure:
+        """Read what a checkpoint has of a failure."""
+        if not isinstance(kept, list) or len(kept) != 2 or not all(isinstance(text, str) for text in kept):
+            raise StateError(f"expected a row and its error as a failure in the checkpoint, got {kept!r:.60}")
+        return cls(str(kept[0]), str(kept[1]))
+
 
 @dataclass(frozen=True, eq=False)
 class BestSoFar:
@@ -36,14 +50,18 @@ class BestSoFar:
         Their value, as the objective gave it.
     shown
         The solution for eyes: its bits, or the values of a space.
+    violation
+        By how much they violate constraints, in sum.
     """
 
     x: Bits
     fitness: float
     shown: str
+    violation: float = 0.0
 
     def __str__(self) -> str:
-        return f"the best so far has fitness {self.fitness:.10g}: {self.shown}"
+        beyond = f" and is not feasible, by {self.violation:.10g}" if self.violation > 0 else ""
+        return f"the best so far has fitness {self.fitness:.10g}{beyond}: {self.shown}"
 
 
 @dataclass(frozen=True)

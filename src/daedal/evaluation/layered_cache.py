@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,21 @@ from numpy.typing import NDArray
 from daedal.evaluation.batch import AnsweredRows, Batch
 from daedal.evaluation.caller import Places
 from daedal.evaluation.memory_cache import Lookup, MemoryCache
-from daedal.types import Bits, Fitness, State, StateError, check_bits
+from daedal.evaluation.merit import merits
+from daedal.evaluation.standings import Standings
+from daedal.types import Amounts, Bits, Fitness, State, StateError, check_bits
 
 MOST_RUNS = 2**62
 """The largest number of a run in a shared cache: they are drawn at random."""
+
+
+class Found(NamedTuple):
+    """What a cache that runs share has of some rows."""
+
+    values: Fitness  # nan where unknown
+    known: NDArray[np.bool_]
+    ahead: NDArray[np.bool_]  # added by this run itself where it has yet to come again
+    amounts: Amounts | None  # where any row has some; nan for those without
 
 
 class RowCache(Protocol):
@@ -33,8 +44,11 @@ class RunCache(RowCache, Protocol):
     run: int
     calls: int
 
-    def find_ahead(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_], NDArray[np.bool_]]:
+    def find_ahead(self, rows: Bits) -> Found:
         """Find rows, and tell which of them this run itself has added where it has yet to come again."""
+
+    def add(self, rows: Bits, values: Fitness, amounts: Amounts | None = None) -> None:
+        """Take the values of rows, and the amounts of their constraints."""
 
 
 class LayeredCache:
@@ -69,7 +83,9 @@ class LayeredCache:
         if self._of_run is not None:
             self._of_run.calls = calls
 
-    def look_up(self, x: Bits, answered: AnsweredRows | None = None) -> tuple[Lookup, AnsweredRows | None]:
+    def look_up(
+        self, x: Bits, answered: AnsweredRows | None, standings: Standings
+    ) -> tuple[Lookup, AnsweredRows | None]:
         """Look rows up, in memory, then in the shared cache, apart from those that were answered for this run itself.
 
         These are `answered`, and what a process of this run, which has ended since its last checkpoint, has added to
@@ -84,28 +100,47 @@ class LayeredCache:
         if self.shared is None or not len(lookup.first):
             return lookup, answered
         new = x[lookup.first]
-        values, known, ahead = self._find(self.to_objective(new))
+        values, known, ahead, amounts = self._judged(self._find(self.to_objective(new)), standings)
         known &= values != self.sign * np.inf  # infeasible to who has looked for the other side
         ahead &= known
         if ahead.any():
-            before = AnsweredRows(new[ahead], values[ahead])
+            before = AnsweredRows(new[ahead], values[ahead], None if amounts is None else amounts[ahead])
             answered = before if answered is None else answered.joined(before)
         if answered is not None:
             known &= ~answered.hold(new)
         self._memory.add(new[known], values[known])
-        return lookup.with_known(known, values), answered
+        return lookup.with_known(known, values, amounts), answered
 
-    def _find(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_], NDArray[np.bool_]]:
+    def _find(self, rows: Bits) -> Found:
         assert self.shared is not None
         if self._of_run is not None:
             return self._of_run.find_ahead(rows)
         values, known = self.shared.find(rows)
-        return values, known, np.zeros(len(rows), np.bool_)
+        return Found(values, known, np.zeros(len(rows), np.bool_), None)
 
-    def share(self, rows: Bits, places: Places, values: Fitness) -> None:
+    def _judged(self, found: Found, standings: Standings) -> Found:
+        """Give merits for values where there are constraints; rows without amounts are not known then."""
+        values, known, ahead, amounts = found
+        if amounts is None or standings.count == 0:
+            known = known & (not (standings.count or standings.certain))
+            return Found(values, known, ahead & known, None)
+        if standings.count is not None and amounts.shape[1] != 1 + standings.count:
+            raise ValueError(
+                f"the cache has rows of this objective with {amounts.shape[1] - 1} constraints, and it has "
+                f"{standings.count} now; give another name or version (--name, --version) to what has changed"
+            )
+        known = known & ~np.isnan(amounts[:, 0])
+        infeasible = np.isinf(amounts[:, 0])
+        return Found(np.where(infeasible, values, merits(amounts, self.sign)), known, ahead & known, amounts)
+
+    def share(self, rows: Bits, places: Places, values: Fitness, amounts: Amounts | None = None) -> None:
         """Give others the values of some rows, in the objective's order, as they come."""
-        if self.shared is not None:
+        if self.shared is None:
+            return
+        if amounts is None or self._of_run is None:
             self.shared.add(rows[places], values)
+        else:
+            self._of_run.add(rows[places], values, amounts)
 
     def add(self, x: Bits, values: Fitness) -> None:
         """Take values of rows that need not be evaluated."""

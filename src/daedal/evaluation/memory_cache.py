@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from daedal import kernels
 from daedal.evaluation.caller import Places
-from daedal.types import Bits, Fitness, check_bits, words_of
+from daedal.types import Amounts, Bits, Fitness, check_bits, words_of
 
 Words: TypeAlias = NDArray[np.uint64]
 """Packed rows, shape (rows, words), slots, or hashes."""
@@ -35,6 +35,7 @@ class Lookup(NamedTuple):
     first: NDArray[np.intp]  # where each new row occurs first, shape (new rows,)
     keys: Words  # the rows packed, shape (rows, words)
     hashes: Words  # shape (rows,)
+    amounts: Amounts | None = None  # of known rows, where a shared cache has them, shape (rows, 1 + constraints)
 
     @classmethod
     def all_new(cls, rows: int) -> Lookup:
@@ -52,18 +53,26 @@ class Lookup(NamedTuple):
         if len(self.first) <= most:
             return self
         rows = int(self.first[most])
+        amounts = None if self.amounts is None else self.amounts[:rows]
         return Lookup(
-            self.values[:rows], self.new_index[:rows], self.first[:most], self.keys[:rows], self.hashes[:rows]
+            self.values[:rows], self.new_index[:rows], self.first[:most], self.keys[:rows], self.hashes[:rows], amounts
         )
 
-    def with_known(self, known: NDArray[np.bool_], values: Fitness) -> Lookup:
-        """Give the same where some of the new rows are known after all, with their values, both shape (new rows,)."""
+    def with_known(self, known: NDArray[np.bool_], values: Fitness, amounts: Amounts | None = None) -> Lookup:
+        """Give the same where some of the new rows are known after all, with their values, both shape (new rows,).
+
+        With constraints there are amounts, too, shape (new rows, 1 + constraints).
+        """
         is_new = self.new_index >= 0
         which = self.new_index[is_new]
         index, of_rows = self.new_index.copy(), self.values.copy()
         index[is_new] = np.where(known, -1, np.cumsum(~known) - 1)[which]
         of_rows[is_new] = np.where(known, values, np.nan)[which]
-        return self._replace(values=of_rows, new_index=index, first=self.first[~known])
+        if amounts is not None:
+            kept = np.full((len(index), amounts.shape[1]), np.nan)
+            kept[is_new] = np.where(known[:, None], amounts, np.nan)[which]
+            amounts = kept
+        return self._replace(values=of_rows, new_index=index, first=self.first[~known], amounts=amounts)
 
 
 class _RowTable:

@@ -8,15 +8,15 @@ import secrets
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.layered_cache import MOST_RUNS
+from daedal.evaluation.layered_cache import MOST_RUNS, Found
 from daedal.evaluation.memory_cache import check_values
 from daedal.settings.texts import storable
 from daedal.storage.sqlite import errors_explained, open_database, transaction
-from daedal.types import Bits, Fitness, check_bits
+from daedal.types import Amounts, Bits, Fitness, check_bits
 
 _WHAT = "a cache of evaluations"
 _APPLICATION = 0x44614543  # "DaEC"
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
 CREATE TABLE objective (
     id INTEGER PRIMARY KEY,
@@ -31,6 +31,7 @@ CREATE TABLE evaluation (
     value REAL NOT NULL,
     run INTEGER NOT NULL DEFAULT 0,
     calls INTEGER NOT NULL DEFAULT 0,
+    amounts BLOB,
     PRIMARY KEY (objective, row)
 ) WITHOUT ROWID;
 """
@@ -38,7 +39,8 @@ _MIGRATIONS = {
     1: """
 ALTER TABLE evaluation ADD COLUMN run INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE evaluation ADD COLUMN calls INTEGER NOT NULL DEFAULT 0;
-"""
+""",
+    2: "ALTER TABLE evaluation ADD COLUMN amounts BLOB;",
 }
 
 _CHUNK = 500  # rows asked for at once; older SQLite takes 999 parameters at most
@@ -87,10 +89,11 @@ class SQLiteCache:
 
     def find(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_]]:
         """Give the values, shape (rows,), nan where unknown, and whether they are known, shape (rows,)."""
-        return self.find_ahead(rows)[:2]
+        found = self.find_ahead(rows)
+        return found.values, found.known
 
-    def find_ahead(self, rows: Bits) -> tuple[Fitness, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Give the same, and which rows this run has added itself at a point that it has not come to yet.
+    def find_ahead(self, rows: Bits) -> Found:
+        """Give the same, which rows this run has added itself at a point that it has not come to yet, and amounts.
 
         It was there in another process, which has ended since its last checkpoint.
         """
@@ -98,36 +101,59 @@ class SQLiteCache:
         keys = _keys(rows)
         found: dict[bytes, float] = {}
         ahead: set[bytes] = set()
+        blobs: dict[bytes, bytes] = {}
         with errors_explained(self.path, _WHAT):
             for start in range(0, len(keys), _CHUNK):
                 chunk = keys[start : start + _CHUNK]
                 places = ",".join("?" * len(chunk))
-                for key, value, run, calls in self._connection.execute(
-                    f"SELECT row, value, run, calls FROM evaluation WHERE objective = ? AND row IN ({places})",
+                for key, value, run, calls, blob in self._connection.execute(
+                    f"SELECT row, value, run, calls, amounts FROM evaluation WHERE objective = ? AND row IN ({places})",
                     (self._id, *chunk),
                 ):
                     found[key] = value
+                    if blob is not None:
+                        blobs[key] = blob
                     if run == self.run and calls >= self.calls:
                         ahead.add(key)
         values = np.array([found.get(key, np.nan) for key in keys], dtype=np.float64)
-        return values, ~np.isnan(values), np.array([key in ahead for key in keys], dtype=np.bool_)
+        is_ahead = np.array([key in ahead for key in keys], dtype=np.bool_)
+        amounts = self._read(values, [blobs.get(key) for key in keys]) if blobs else None
+        return Found(values, ~np.isnan(values), is_ahead, amounts)
 
-    def add(self, rows: Bits, values: Fitness) -> None:
+    def add(self, rows: Bits, values: Fitness, amounts: Amounts | None = None) -> None:
         """Take rows, shape (rows, n), and their values, shape (rows,); of a row already there the first value stays.
 
-        All of them are in the file afterwards, or, after an error, none.
+        With constraints, amounts, shape (rows, 1 + constraints), have the values first; a row that is there without
+        gets them. All of them are in the file afterwards, or, after an error, none.
         """
         check_bits(rows, self.n)
         check_values(values, len(rows))
+        numbers = (values if amounts is None else amounts[:, 0]).tolist()
+        blobs = [None] * len(rows) if amounts is None else [row.tobytes() for row in amounts[:, 1:].astype("<f8")]
         with errors_explained(self.path, _WHAT, checked=True), transaction(self._connection):
             self._connection.executemany(
-                "INSERT INTO evaluation (objective, row, value, run, calls) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT (objective, row) DO NOTHING",
+                "INSERT INTO evaluation (objective, row, value, run, calls, amounts) VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (objective, row) DO UPDATE SET amounts = excluded.amounts, run = excluded.run, "
+                "calls = excluded.calls WHERE amounts IS NULL AND excluded.amounts IS NOT NULL",
                 (
-                    (self._id, key, value, self.run, self.calls)
-                    for key, value in zip(_keys(rows), values.tolist(), strict=True)
+                    (self._id, key, value, self.run, self.calls, blob)
+                    for key, value, blob in zip(_keys(rows), numbers, blobs, strict=True)
                 ),
             )
+
+    def _read(self, values: Fitness, blobs: list[bytes | None]) -> Amounts:
+        """Give values and amounts, shape (rows, 1 + constraints), nan for rows without."""
+        sizes = {len(blob) for blob in blobs if blob is not None}
+        if len(sizes) != 1 or min(sizes) % 8 or not min(sizes):
+            raise ValueError(
+                f"{self.path} has rows of {self.objective!r} with different numbers of constraints; give another name "
+                "or version (--name, --version) to what has other constraints"
+            )
+        nothing = np.full(min(sizes) // 8, np.nan)
+        rows = [nothing if blob is None else np.frombuffer(blob, dtype="<f8") for blob in blobs]
+        amounts = np.column_stack([values, np.array(rows, dtype=np.float64).reshape(len(blobs), -1)])
+        amounts[np.isnan(amounts).any(axis=1)] = np.nan
+        return amounts
 
     def close(self) -> None:
         """Close the file; nothing can be found or added any more."""

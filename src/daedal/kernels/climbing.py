@@ -11,6 +11,7 @@ import numpy as np
 from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.counting import WORD
 from daedal.kernels.jobs import CLIMB, FREE, Integers, Jobs, Memory, Words, gain_over, place_of
+from daedal.types import INFEASIBLE
 
 START, PROBE, MERGE = 0, 1, 2
 """Stages of a climb."""
@@ -52,7 +53,7 @@ def go_on_climbing(memory: Memory, jobs: Jobs, slot: int, pace: Integers, row: W
         if jobs.done[slot] < jobs.gains.shape[1]:
             _ask_probes(memory, jobs, slot, row)
             return
-        if memory.values[jobs.at[slot]] == -np.inf < memory.values[jobs.top[slot]]:
+        if memory.values[jobs.at[slot]] <= INFEASIBLE and _is_comparable(memory, jobs, slot):
             jobs.at[slot], jobs.done[slot] = jobs.top[slot], 0  # beside what is infeasible, gains cannot be compared
             _ask_probes(memory, jobs, slot, row)
             return
@@ -64,6 +65,13 @@ def go_on_climbing(memory: Memory, jobs: Jobs, slot: int, pace: Integers, row: W
         _ask_merge(memory, jobs, slot, pace, row)
     else:
         jobs.kind[slot] = FREE
+
+
+@njit(**EXACT)
+def _is_comparable(memory: Memory, jobs: Jobs, slot: int) -> bool:
+    """Whether gains from the best row of the last ones asked for say more than those from where the climb stands."""
+    top = memory.values[jobs.top[slot]]
+    return bool(top > INFEASIBLE or (top > -np.inf and memory.values[jobs.at[slot]] == -np.inf))
 
 
 @njit(**EXACT)

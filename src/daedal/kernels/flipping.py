@@ -10,9 +10,9 @@ import numpy as np
 from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.counting import WORD
 from daedal.kernels.draws import draw_unit
-from daedal.kernels.gains import FIELD_COUNT, FIELDS, Gains, appraise, learn_gain
+from daedal.kernels.gains import FIELD_COUNT, FIELDS, UNTRIED, Gains, appraise, learn_gain
 from daedal.kernels.jobs import Floats, Integers, Memory, Words, gain_over, place_of
-from daedal.types import Bits
+from daedal.types import INFEASIBLE, Bits
 
 FREE, START, PROBE, LOOK = 0, 1, 2, 3
 """Stages: nothing to do; waits for the value of its first row; of a flip; of a row that it does not climb from."""
@@ -85,7 +85,16 @@ def _stand(memory: Memory, gains: Gains, climbers: Climbers, slot: int) -> None:
     climbers.tested[slot, :] = 0
     climbers.failed[slot] = 0
     gains.tried[row.size] += row.size // 2  # where only the number of flips counts: as if half had been made
-    appraise(gains, row, climbers.worth[slot])
+    _appraise(memory, gains, climbers, slot)
+
+
+@njit(**EXACT)
+def _appraise(memory: Memory, gains: Gains, climbers: Climbers, slot: int) -> None:
+    """Say what flips promise; of a row that violates constraints nothing is known, and any may help."""
+    if -np.inf < memory.values[climbers.at[slot]] <= INFEASIBLE:
+        climbers.worth[slot, :] = UNTRIED
+    else:
+        appraise(gains, climbers.rows[slot], climbers.worth[slot])
 
 
 @njit(**EXACT)
@@ -100,7 +109,7 @@ def _take_flip(memory: Memory, gains: Gains, climbers: Climbers, slot: int) -> N
     """Learn from the value of a flip, and make it if it is an improvement."""
     row, i = climbers.rows[slot], climbers.flipped[slot]
     value, before = memory.values[climbers.asked[slot]], memory.values[climbers.at[slot]]
-    if before > -np.inf:
+    if before > INFEASIBLE:
         learn_gain(gains, i, row, gain_over(value, before))
     if value > before:
         climbers.at[slot] = climbers.asked[slot]
@@ -111,7 +120,7 @@ def _take_flip(memory: Memory, gains: Gains, climbers: Climbers, slot: int) -> N
         climbers.failed[slot] = 0
         climbers.tested[slot, :] = 0
         gains.tried[row.size] += 1
-        appraise(gains, row, climbers.worth[slot])
+        _appraise(memory, gains, climbers, slot)
     climbers.tested[slot, i] = 1
 
 

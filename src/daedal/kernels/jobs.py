@@ -16,7 +16,7 @@ from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.counting import WORD, count_bits
 from daedal.kernels.repair import Code, repair_row
 from daedal.kernels.rowtable import add_rows, hash_rows
-from daedal.types import Bits
+from daedal.types import INFEASIBLE, Bits
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
@@ -118,8 +118,15 @@ def is_answered(memory: Memory, jobs: Jobs, slot: int) -> bool:
 
 @njit(**EXACT)
 def gain_over(value: float, before: float) -> float:
-    """Give how much better a value is than another one; both may be -inf, which is worse than anything but itself."""
-    return 0.0 if value == before else value - before
+    """Give how much better a value is than another one; both may be -inf, which is worse than anything but itself.
+
+    What is infeasible is infinitely worse than what is not. Two such values differ by how much they are infeasible.
+    """
+    if value == before:
+        return 0.0
+    if (value <= INFEASIBLE) != (before <= INFEASIBLE):
+        return np.inf if value > before else -np.inf
+    return value - before
 
 
 @njit(**EXACT)

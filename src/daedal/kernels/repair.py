@@ -14,13 +14,10 @@ from numpy.typing import NDArray
 from daedal.kernels.compilation import EXACT, njit
 from daedal.kernels.counting import WORD
 from daedal.kernels.draws import draw_below, draw_word
+from daedal.kernels.field_kinds import GRAY, ONE_HOT, PERMUTATION, SUBSET
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
-
-ONE_HOT, BINARY, GRAY, SUBSET, PERMUTATION = 0, 1, 2, 3, 4
-"""Kinds of codes: one bit for each value; a number; the same in Gray code; a bit for each member; the place of each
-item, as a number."""
 
 _ONE = np.uint64(1)
 
@@ -28,7 +25,7 @@ _ONE = np.uint64(1)
 class Code(NamedTuple):
     """How rows are made up; the arrays of variables are empty where every row is as good as any other."""
 
-    kinds: Integers  # shape (variables,)
+    kinds: Integers  # see `daedal.kernels.field_kinds`, shape (variables,)
     starts: Integers  # their first bits
     counts: Integers  # values, members or items
     widths: Integers  # bits of a number

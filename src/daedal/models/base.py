@@ -18,7 +18,11 @@ from daedal.types import Bits
 BYTES_A_PAIR = 24
 """Memory for each pair of variables where a table has them all: counts and weights."""
 
-_ADVICE = "for so many variables there are the algorithms umda, pbil, ils and auto"
+PRODUCTS_A_SECOND = 3e10
+"""Products of float32 numbers in matrices that one core adds up, measured once (docs/scaling.md): estimates of time are
+the same on every machine, so that the same command warns, or is refused, on all of them."""
+
+ADVICE = "for so many variables there are the algorithms umda, pbil, ils and auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +82,19 @@ class Model(ABC):
         """
         return 0
 
+    def working_seconds(self, rows: int, n: int) -> float:
+        """Give the CPU time, about, that a fit to rows of n variables takes, and drawing as many rows.
+
+        Counts of steps over a rate that was measured once, within a factor of three. 0, unless a model says otherwise:
+        then nothing is said about it.
+        """
+        return 0.0
+
     def check_memory(self, rows: int, n: int) -> None:
         """Refuse so many variables that the fit would not fit into memory."""
         hidden = getattr(self, "hidden", None)
         what = f"{type(self).__name__} with n={n:,}{'' if hidden is None else f' and hidden={hidden:,}'}"
-        check_fits(self.working_bytes(rows, n), what, advice=_ADVICE)
+        check_fits(self.working_bytes(rows, n), what, advice=ADVICE)
 
     def prepare(self) -> None:
         """Compile or load the kernels, so that the clock of a run measures the run."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import BYTES_A_PAIR, Fitted, Model, check_parents
+from daedal.models.base import BYTES_A_PAIR, PRODUCTS_A_SECOND, Fitted, Model, check_parents
 from daedal.rng import words32
 from daedal.settings.checks import check_at_least, check_between
 from daedal.types import Bits
@@ -97,6 +97,11 @@ class BayesNet(Model):
     def working_bytes(self, rows: int, n: int) -> int:
         """Give the memory, about, that a fit takes: tables of all pairs, and a copy of the rows."""
         return BYTES_A_PAIR * n * n + 4 * rows * n
+
+    def working_seconds(self, rows: int, n: int) -> float:
+        """Give the CPU time, about: the pairs; with each of 3 n edges, all rows and variables are looked at again."""
+        most = 3 if self.max_parents is None else min(3, self.max_parents)
+        return n * n * (rows / PRODUCTS_A_SECOND + 50e-9) + most * n * n * (40e-12 * rows + 6e-12 * n)
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedBayesNet:
         """Build the network of rows x, shape (rows, n), without drawing random numbers.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import Fitted, Model, check_converged, check_parents
+from daedal.models.base import PRODUCTS_A_SECOND, Fitted, Model, check_converged, check_parents
 from daedal.models.training import TrainingErrors, checked_epochs, train_to_convergence
 from daedal.rng import words16, words32
 from daedal.settings.checks import check_at_least, check_between
@@ -177,6 +177,16 @@ class DAE(Model):
         weights = 4 * n * self._units(n)
         drawn = 2 * self.sampling_steps * min(rows, _SAMPLED_AT_A_TIME) * n
         return _WEIGHT_COPIES * weights + _BYTES_AN_ENTRY * rows * n + drawn
+
+    def working_seconds(self, rows: int, n: int) -> float:
+        """Give the CPU time, about: five products of rows and weights an epoch, two a step of drawing.
+
+        Training takes half as many epochs again as it must, as a rule.
+        """
+        held_out, batch, _ = self.divide(rows)
+        least = max(self.min_epochs, self.min_updates / max((rows - held_out) // batch, 1))
+        epochs = min(1.5 * least, self.max_epochs)
+        return (5 * epochs + 2 * self.sampling_steps) * rows * n * self._units(n) / PRODUCTS_A_SECOND
 
     def divide(self, rows: int) -> tuple[int, int, int]:
         """Give how many rows are held out, how many make a batch, and on how many the training error is measured."""

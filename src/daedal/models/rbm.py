@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from daedal import kernels
-from daedal.models.base import Fitted, Model, check_converged, check_parents
+from daedal.models.base import PRODUCTS_A_SECOND, Fitted, Model, check_converged, check_parents
 from daedal.models.training import checked_epochs
 from daedal.rng import words16, words32
 from daedal.settings.checks import check_at_least, check_between
@@ -18,6 +18,7 @@ from daedal.types import Bits
 _WEIGHT_COPIES = 5  # weights, their transpose, velocity, scratch; the first draw is in float64
 _SAMPLED_AT_A_TIME = 64
 _MEAN_WITHIN = (0.005, 0.995)  # the first visible bias is the logit of the mean, clipped so that no bit is ever certain
+_TYPICAL_EPOCHS = 100  # of training: 86 in the paper's reference run, 330 on the first parents of onemax
 _FEW_ROWS = 800  # fewer rows than this make four batches
 
 
@@ -153,6 +154,12 @@ class RBM(Model):
         weights = 4 * n * m
         noise = 2 * (n + m) * max(self.cd_steps * rows, self.gibbs_steps * min(rows, _SAMPLED_AT_A_TIME))
         return _WEIGHT_COPIES * weights + rows * n + noise
+
+    def working_seconds(self, rows: int, n: int) -> float:
+        """Give the CPU time, about: a product of rows and weights for each half step, and two for the gradient."""
+        epochs = min(_TYPICAL_EPOCHS, self.max_epochs)
+        products = (2 * self.cd_steps + 3) * epochs + 2 * self.gibbs_steps
+        return products * rows * n * self._units(n) / PRODUCTS_A_SECOND
 
     def _train(
         self, data: Bits, n: int, m: int, *, rng: np.random.Generator

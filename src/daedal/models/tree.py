@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import BYTES_A_PAIR, Fitted, Model, check_parents
+from daedal.models.base import BYTES_A_PAIR, PRODUCTS_A_SECOND, Fitted, Model, check_parents
 from daedal.rng import words32
 from daedal.settings.checks import check_between
 from daedal.types import Bits
@@ -67,6 +67,10 @@ class Tree(Model):
     def working_bytes(self, rows: int, n: int) -> int:
         """Give the memory, about, that a fit takes: tables of all pairs, and a copy of the rows."""
         return BYTES_A_PAIR * n * n + 4 * rows * n
+
+    def working_seconds(self, rows: int, n: int) -> float:
+        """Give the CPU time, about: a product for each pair and row, and 50 ns for each pair."""
+        return n * n * (rows / PRODUCTS_A_SECOND + 50e-9)
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Forest:
         """Find the forest of x, shape (rows, n); nothing is drawn from rng."""

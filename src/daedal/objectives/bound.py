@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, TypeGuard
@@ -19,10 +19,22 @@ from daedal.problems.registry import canonical_problem, find_problem, problem_fi
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
 from daedal.spaces.space import Space
-from daedal.types import Bits
+from daedal.types import Amounts, Bits, Fitness
 
 AnyObjective: TypeAlias = Objective | Problem | str
 """What can be optimised: a function, a problem, or the name of one ("hiff:n=64")."""
+
+
+@dataclass(frozen=True)
+class ConstrainedProblem:
+    """A problem with a method `violations`, as a function that gives pairs."""
+
+    problem: Problem
+
+    def __call__(self, x: Bits) -> tuple[Fitness, Amounts]:
+        """Give values, shape (rows,), and by how much constraints are violated, shape (rows, constraints)."""
+        violations: Callable[[Bits], Amounts] = self.problem.violations  # type: ignore[attr-defined]
+        return self.problem.evaluate(x.copy()), violations(x)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +50,7 @@ class BoundObjective:
     order: NDArray[np.intp] | None = None  # where variable i stands in the optimizer's rows, shape (n,); None: at i
     spec: str | None = None  # the text that names a problem of daedal, and makes it again
     space: Space | None = None  # what the bits are codes of
+    constraints: tuple[Objective, ...] = ()  # functions of the same rows
 
     def to_objective(self, x: Bits) -> Bits:
         """Put rows, shape (rows, n) or (n,), in the order of the objective's own variables."""
@@ -50,10 +63,24 @@ class BoundObjective:
     def caller(self, sign: int) -> Caller:
         """Make what calls it; sign is -1 if smaller values are better."""
         if self.space is None:
-            return Caller(self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype)
+            return Caller(
+                self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype, constraints=self.constraints
+            )
         function = SpaceFunction(self.function, self.space, self.vectorized)
-        batch = "a dict of columns, see Space.decode"
-        return Caller(function, vectorized=self.vectorized, sign=sign, dtype=np.uint8, shown=function.show, batch=batch)
+        return Caller(
+            function,
+            vectorized=self.vectorized,
+            sign=sign,
+            dtype=np.uint8,
+            constraints=tuple(SpaceFunction(one, self.space, self.vectorized) for one in self.constraints),
+            shown=function.show,
+            batch="a dict of columns, see Space.decode",
+        )
+
+    @property
+    def constrained(self) -> bool:
+        """Whether there are constraints for sure; a function may give violations beside its values, too."""
+        return bool(self.constraints) or isinstance(self.function, ConstrainedProblem)
 
     @cached_property
     def cache_name(self) -> str | None:
@@ -94,6 +121,16 @@ def objective_size(objective: AnyObjective, n: int | None, space: Space | None =
     return check_whole("n", n, least=1, hint="give the number of variables")
 
 
+def check_functions(constraints: object) -> tuple[Objective, ...]:
+    """Give constraints, a sequence of functions, as a tuple; refuse anything else."""
+    if constraints is None:
+        return ()
+    listed = tuple(constraints) if isinstance(constraints, list | tuple) else None
+    if listed is None or not all(callable(one) and not isinstance(one, type) for one in listed):
+        raise TypeError(f"expected a list of functions as constraints, as in constraints=[g], got {constraints!r:.80}")
+    return listed
+
+
 def bind(
     objective: AnyObjective,
     n: int | None,
@@ -102,8 +139,10 @@ def bind(
     space: Space | None = None,
     vectorized: bool = True,
     shuffle: bool = True,
+    constraints: Sequence[Objective] = (),
 ) -> BoundObjective:
     """Make an objective ready."""
+    functions = check_functions(tuple(constraints))
     size, name, spec, order = objective_size(objective, n, space), objective_name(objective), None, None
     if isinstance(objective, str):
         problem, spec = find_problem(objective), objective
@@ -113,10 +152,18 @@ def bind(
         problem = objective
     else:
         assert callable(objective)
-        return BoundObjective(name=name, function=objective, n=size, vectorized=vectorized, space=space)
-    optimum = getattr(problem, "optimum", None)
+        return BoundObjective(
+            name=name, function=objective, n=size, vectorized=vectorized, space=space, constraints=functions
+        )
     return BoundObjective(
-        name=name, function=problem.evaluate, n=size, dtype=np.uint8, optimum=optimum, order=order, spec=spec
+        name=name,
+        function=ConstrainedProblem(problem) if hasattr(problem, "violations") else problem.evaluate,
+        n=size,
+        dtype=np.uint8,
+        optimum=None if functions else getattr(problem, "optimum", None),  # that of another problem
+        order=order,
+        spec=spec,
+        constraints=functions,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.signals import signal_name
 from daedal.objectives.process import CHUNK, GRACE, RunningProgram, quoted
-from daedal.types import Fitness
+from daedal.types import Amounts, Fitness
 
 _TICK = 0.05  # seconds between two looks at whether a silent program is still there
 
@@ -50,12 +50,12 @@ class Exchange:
         self.clock = clock
         self.lines: list[bytes] = []
         self.rest = b""  # the beginning of a line
-        self.values: list[float] = []
+        self.values: list[list[float]] = []  # a value, and maybe violations
         self.leaving = False  # it ended, or closed a pipe too early
         self.deadline = math.inf
 
-    def run(self) -> Fitness | None:
-        """Give the numbers, shape (rows,).
+    def run(self) -> Fitness | tuple[Fitness, Amounts] | None:
+        """Give the numbers, shape (rows,), and violations, shape (rows, constraints), where there are any.
 
         None where a program that was kept ended in good order before it answered anything: between two batches.
         """
@@ -144,8 +144,8 @@ class Exchange:
             raise self._not_a_number(len(self.lines) + 1, self.rest)
         return True
 
-    def _fitness(self) -> Fitness:
-        """Give the numbers, shape (rows,), or refuse what came."""
+    def _fitness(self) -> Fitness | tuple[Fitness, Amounts]:
+        """Give the numbers, shape (rows,), with violations, if any, or refuse what came."""
         code = self.running.process.returncode
         if not self.persistent and code != 0:
             raise self.running.error(
@@ -159,17 +159,20 @@ class Exchange:
         self._convert()
         if len(self.lines) != self.rows:
             raise self._wrong_number(str(len(self.lines) or "nothing"))
-        return np.array(self.values)
+        table = np.array(self.values, dtype=np.float64).reshape(self.rows, -1)
+        return table[:, 0] if table.shape[1] == 1 else (table[:, 0], table[:, 1:])
 
     def _convert(self) -> None:
         for line in self.lines[len(self.values) : self.rows]:
             try:
-                value = float(line)
+                numbers = [float(word) for word in line.split()]
             except ValueError:
-                value = None
-            if value is None or b"_" in line:  # Python's 1_000 is nobody else's number
+                numbers = []
+            if not numbers or b"_" in line:  # Python's 1_000 is nobody else's number
                 raise self._not_a_number(len(self.values) + 1, line)
-            self.values.append(value)
+            if self.values and len(numbers) != len(self.values[0]):
+                raise self._other_violations(len(self.values) + 1, line)
+            self.values.append(numbers)
 
     @property
     def _wanted(self) -> str:
@@ -177,8 +180,14 @@ class Exchange:
 
     def _not_a_number(self, number: int, line: bytes) -> ObjectiveError:
         return self.running.error(
-            f"expected one number per line from {self.running}, but line {number} is {quoted(line)}; print nothing "
-            "else to standard output: messages belong on standard error"
+            f"expected one number per line (and violations behind it, if any) from {self.running}, but line {number} is"
+            f" {quoted(line)}; print nothing else to standard output: messages belong on standard error"
+        )
+
+    def _other_violations(self, number: int, line: bytes) -> ObjectiveError:
+        return self.running.error(
+            f"expected as many numbers per line from {self.running} as in line 1, {len(self.values[0])}, but line "
+            f"{number} is {quoted(line)}; print 0 for a constraint that is not violated"
         )
 
     def _wrong_number(self, came: str) -> ObjectiveError:

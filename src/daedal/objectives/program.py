@@ -1,4 +1,7 @@
-"""External programs as objectives: one line of 0s and 1s per row goes in, one number per line comes out."""
+"""External programs as objectives: one line of 0s and 1s per row goes in, one number per line comes out.
+
+Behind the number there may be others: by how much each constraint is violated.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from numpy.typing import NDArray
 from daedal.evaluation.signals import interrupts_held
 from daedal.objectives.exchange import Exchange
 from daedal.objectives.process import RunningProgram, arguments
-from daedal.types import Fitness
+from daedal.types import Amounts, Fitness
 
 
 @dataclass(frozen=True)
@@ -82,18 +85,21 @@ class Program:
         """Its name in messages and results."""
         return f"cmd:{self.command}"
 
-    def __call__(self, rows: NDArray[Any]) -> Fitness:
-        """Give the numbers, shape (rows,), that the program prints for rows of 0s and 1s, shape (rows, n)."""
+    def __call__(self, rows: NDArray[Any]) -> Fitness | tuple[Fitness, Amounts]:
+        """Give the numbers, shape (rows,), that the program prints for rows of 0s and 1s, shape (rows, n).
+
+        With violations behind them it is a pair of these numbers and of the violations, shape (rows, constraints).
+        """
         return self.answers(_lines(rows), len(rows))
 
-    def answers(self, text: bytes, rows: int) -> Fitness:
-        """Give the numbers, shape (rows,), that the program prints for so many lines."""
-        fitness = None if rows else np.empty(0)
+    def answers(self, text: bytes, rows: int) -> Fitness | tuple[Fitness, Amounts]:
+        """Give the same that the program prints for so many lines."""
+        fitness: Fitness | tuple[Fitness, Amounts] | None = None if rows else np.empty(0)
         while fitness is None:
             fitness = self._answers(text, rows)
         return fitness
 
-    def _answers(self, text: bytes, rows: int) -> Fitness | None:
+    def _answers(self, text: bytes, rows: int) -> Fitness | tuple[Fitness, Amounts] | None:
         """Give one process a batch; None where it ended, in good order, since the last one."""
         running: RunningProgram | None = None
         try:

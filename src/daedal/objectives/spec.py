@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from daedal.evaluation.caller import Objective
 from daedal.objectives.bound import AnyObjective
 from daedal.objectives.program import Program
-from daedal.problems.registry import canonical_problem, find_problem, problem_file
+from daedal.problems.registry import canonical_problem, file_settings, find_problem, problem_file
 from daedal.settings.plugins import file_digest, is_file_spec, load, send_by_value
 
 
@@ -121,7 +121,9 @@ def identity(spec: str) -> str:
     before, path, after = _parts(spec)
     if spec.startswith("cmd:"):
         return " ".join([spec, *map(file_digest, _files_of(spec.removeprefix("cmd:")))])
-    return canonical_problem(spec) if path is None else f"{before}{file_digest(path)}{after}"
+    if path is None:
+        return canonical_problem(spec)
+    return f"{before}{file_digest(path)}{file_settings(spec) if spec_parts(spec)[0] == 'problem' else after}"
 
 
 def _files_of(command: str) -> list[str]:
@@ -140,4 +142,4 @@ def _parts(spec: str) -> tuple[str, str | None, str]:
     if spec.endswith(".py"):
         return "", spec, ""  # without a function, which whoever loads it will say
     named, file = problem_file(spec)
-    return (f"{named}:", file, "") if file is not None else (spec, None, "")
+    return (spec, None, "") if file is None else (f"{named}:", file, spec.removeprefix(f"{named}:{file}"))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
-from daedal.limits import Limits
+from daedal.limits import Limits, StopReason
 from daedal.optimizers.base import BaseOptimizer
-from daedal.optimizers.configuration import NARROW, BatchedConfiguration
+from daedal.optimizers.configuration import NARROW
+from daedal.optimizers.contest import Contest
 from daedal.optimizers.ils import ILS
 from daedal.optimizers.mix import Mix
 from daedal.optimizers.noisy import Noisy
@@ -46,7 +47,7 @@ MOST_SOUGHT = 1000
 
 _WATCH, _PROBE, _REPEAT, _SEARCH, _POPULATION, _FEASIBLE = range(6)  # stages
 _ILS, _MIX, _NOISY = range(3)
-_KINDS = (ILS, Mix, Noisy)
+_KINDS = (ILS, Mix, Contest)
 
 
 class Auto(BaseOptimizer):
@@ -55,7 +56,7 @@ class Auto(BaseOptimizer):
     With few calls for each variable it begins with `ils`, and goes over to `mix` where that is stuck; else it is `mix`
     from the start, with batches as wide as the workers ask for. The first row is evaluated a second time. If its value
     differs, values scatter, and a population takes over that averages over it, unless the scatter is small beside the
-    differences between rows.
+    differences between rows. With constraints it is `mix`, whatever the budget.
 
     Parameters
     ----------
@@ -87,8 +88,11 @@ class Auto(BaseOptimizer):
         self.min_batch = check_whole("min_batch", min_batch, least=1)
         self._stage = _WATCH
         self._paid = 0  # calls of all batches that were learned from
+        self._given = self.limits
         self._began = 0  # calls made before the present search took over
+        self._generation = 0  # the one in which it did
         self._improved = 0  # calls at which the best row was found
+        self._constrained = False
         self._scatter = Scatter(self.n)
         self._start = self.initial
         self._inner: BaseOptimizer = self._built(_ILS if self._is_few() else _MIX)
@@ -108,19 +112,18 @@ class Auto(BaseOptimizer):
         """What it does, and why."""
         calls = self.limits.max_evaluations
         if self._stage == _POPULATION:
-            return (
-                f"umda: values scatter (by {self._scatter.deviation:.3g} for one row); the outcome was measured again."
-            )
+            return f"Values scatter (by {self._scatter.deviation:.3g} for one row). {self._inner.explanation}"
         few = f"ils, for few calls ({calls:,} for {self.n} variables)" if calls is not None else ""
         if not isinstance(self._inner, Mix):
             return f"{few}."
         wide = f" for {self.min_batch} at once" if self.min_batch > NARROW else ""
+        model = "a model of the constraints, too" if self._constrained else "a model"
         first = f"{few}, stuck after {self._began:,}; then " if self._was_stuck else ""
-        return f"{first}mix: climbing, mixing{wide}, a model; {self._inner.population.members} members at the end."
+        return f"{first}mix: climbing, mixing{wide}, {model}; {self._inner.population.members} members at the end."
 
     @property
     def _was_stuck(self) -> bool:
-        return self._began > 0 and self._is_few() and isinstance(self._inner, Mix)
+        return self._began > 0 and self._is_few() and isinstance(self._inner, Mix) and not self._constrained
 
     def _is_few(self) -> bool:
         most = self.limits.max_evaluations
@@ -151,20 +154,29 @@ class Auto(BaseOptimizer):
         if self._stage == _FEASIBLE:
             self._seek(rows, fitness)
             return None
-        self._inner.settle(len(rows), calls=cost)
+        self._inner.settle(len(rows), calls=cost, amounts=self.amounts)
         record = self._inner.tell(fitness)
         self.stop = self._inner.stop
-        if self._stage == _POPULATION:
+        if self.amounts is not None and self._stage in (_WATCH, _FEASIBLE):
+            self._constrain(rows)
+        elif self._stage == _POPULATION:
             self._adopt_best()
         elif self._stage == _WATCH and self._inner.evaluations == len(rows) and not np.isfinite(fitness).any():
             self._stage = _FEASIBLE
         elif self._stage == _WATCH:
             self._watch(rows, fitness, known=cost < len(rows))
-        if self.best is not None and self.best.evaluations == self.evaluations:
+        if self.best and self.best.evaluations == self.evaluations:
             self._improved = self.calls
         if self._is_stuck():
             self._take_over(_MIX)
         return None if record is None else record.info
+
+    def _constrain(self, rows: Bits) -> None:
+        """Search with constraints from now on."""
+        self._stage, self._constrained = _SEARCH, True
+        if isinstance(self._inner, ILS):
+            self._start = rows
+            self._take_over(_MIX)
 
     def _watch(self, rows: Bits, fitness: Fitness, *, known: bool) -> None:
         """Keep the first row, and how values differ; after some calls, let it be evaluated again.
@@ -198,18 +210,21 @@ class Auto(BaseOptimizer):
             self._stage = _SEARCH
         else:
             self._stage = _POPULATION
-            self._leave_patience()
+            self._leave_limits()
             self._take_over(_NOISY)
 
-    def _leave_patience(self) -> None:
-        """Let the population decide when it has ended: single values are no progress, and no lack of it."""
-        self.limits = replace(self.limits, patience=None)
+    def _leave_limits(self) -> None:
+        """Let the contest decide when it has ended: a single value is neither progress nor the target."""
+        self.limits = replace(self.limits, max_generations=None, patience=None, target=None)
 
     def _adopt_best(self) -> None:
-        """Take the population's best: a mean counts more than a single value that was better."""
+        """Take the contest's best: a mean counts more than a single value that was better."""
         best, before = self._inner.best, self.best
-        if best is not None and (before is None or best.fitness != before.fitness or (best.x != before.x).any()):
-            self.best = replace(best, generation=self.generation, evaluations=self.evaluations)
+        assert best is not None
+        since = self if before is None or (best.x != before.x).any() else before
+        self.best = replace(best, generation=since.generation, evaluations=since.evaluations)
+        if self.stop is StopReason.TARGET:
+            self.limits = replace(self.limits, target=self._given.target)  # which a mean has reached
 
     def _update_best(self, rows: Bits, fitness: Fitness) -> None:
         """Leave it to the population what is best where values scatter."""
@@ -225,7 +240,7 @@ class Auto(BaseOptimizer):
         return self.calls - self._improved >= patience and most - self.calls >= ENOUGH * self.n
 
     def _take_over(self, kind: int) -> None:
-        self._began = self.calls
+        self._began, self._generation = self.calls, self.generation
         self._inner = self._built(kind)
         self._inner.prepare()
 
@@ -236,7 +251,10 @@ class Auto(BaseOptimizer):
         limits = Limits(max_evaluations=left)
         made: BaseOptimizer
         if kind == _NOISY:
-            made = Noisy(n=self.n, seed=self.seed, limits=limits, initial=self.initial)
+            last = self._given.max_generations
+            last = None if last is None else last - self._generation
+            limits = replace(self._given, max_evaluations=left, max_generations=last, patience=None)
+            made = Contest(n=self.n, build=Noisy, seed=self.seed, limits=limits, initial=self.initial)
         else:
             search = ILS if kind == _ILS else Mix
             made = search(n=self.n, seed=self.seed, limits=limits, initial=self._start, min_batch=self.min_batch)
@@ -249,8 +267,9 @@ class Auto(BaseOptimizer):
         arrays = self._scatter.state()
         if self._start is not None:
             arrays["start"] = self._start
-        fields = {"stage": self._stage, "kind": _KINDS.index(type(self._inner))}
-        own = super().state().extend(arrays=arrays, fields={**fields, "began": self._began, "improved": self._improved})
+        fields = {"stage": self._stage, "kind": _KINDS.index(type(self._inner)), "began": self._began}
+        fields |= {"began_generation": self._generation, "improved": self._improved, "constrained": self._constrained}
+        own = super().state().extend(arrays=arrays, fields=fields)
         return State.join({"own": own, "inner": self._inner.state()})
 
     def restore(self, state: State) -> None:
@@ -261,33 +280,16 @@ class Auto(BaseOptimizer):
         self._scatter.restore(own)
         if self._stage > _FEASIBLE:
             raise StateError("expected where auto stands, got something else")
+        self._constrained = own.given("constrained") and own.truth("constrained")
         self._start = own.bits("start", self.n) if "start" in own.arrays else None
         if self._stage in (_PROBE, _REPEAT, _POPULATION) and not len(self._scatter.row):
             raise StateError("expected a row that was evaluated again, got none")
         self._began, self._improved = own.whole("began"), own.whole("improved")
+        self._generation = own.whole("began_generation") if own.given("began_generation") else 0
         kind = own.whole("kind")
         if kind > _NOISY or (kind == _NOISY) != (self._stage == _POPULATION) or self._began > self.calls:
             raise StateError("expected which search auto has chosen, got something else")
         if kind == _NOISY:
-            self._leave_patience()
+            self._leave_limits()
         self._inner = self._built(kind)
         self._inner.restore(state.part("inner"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class AutoConfiguration(BatchedConfiguration):
-    """What `auto` is built from; see `Auto`.
-
-    Parameters
-    ----------
-    min_batch
-        Rows that a batch should have, about; None: the number of workers, from 17 on.
-    """
-
-    hint: ClassVar[str] = '; to set more, name an algorithm, as in algorithm="umda" (--algorithm umda)'
-
-    def build(
-        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
-    ) -> Auto:
-        """Make the optimizer."""
-        return Auto(n=n, seed=seed, limits=limits, initial=initial, min_batch=self.min_batch or 1)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from daedal.limits import Limits, StopReason
 from daedal.optimizers.records import Best, Generation, Info
+from daedal.optimizers.told import checked_fitness, mean_of
 from daedal.rng import Stream, check_seed, restore_rng, rng_state, stream
 from daedal.settings.checks import check_whole
-from daedal.settings.numbers import as_numbers
 from daedal.spaces.encoding import Encoding
-from daedal.types import Bits, Fitness, Json, State, check_bits
+from daedal.types import Amounts, Bits, Fitness, Json, State, check_bits, is_feasible
 
 
 class Optimizer(Protocol):
@@ -89,6 +89,8 @@ class BaseOptimizer(ABC):
         Whether somebody else, such as a run, cuts the last batch and tells what it cost: see `settle`.
     fresh
         Whether the rows asked for are to be evaluated even where their values are known: where values scatter.
+    amounts
+        While rows are told: what the objective and its constraints gave for each, see `settle`; None without any.
     explanation
         What it chose to do, and why, for the result; maybe nothing.
     encoding
@@ -119,8 +121,9 @@ class BaseOptimizer(ABC):
         self.calls = 0
         self.generation = 0
         self._asked: Bits | None = None
+        self.amounts: Amounts | None = None
         self._cost: int | None = None  # calls for the rows asked for; None: one for each
-        self._told: list[Fitness] = []  # finite fitness of this generation, batch by batch
+        self._told: list[Fitness] = []  # fitness of feasible rows of this generation, batch by batch
 
     @abstractmethod
     def propose(self) -> Bits:
@@ -135,6 +138,13 @@ class BaseOptimizer(ABC):
         Info or None
             What there is to report, maybe nothing, if this completes a generation; None if it does not.
         """
+
+    def contenders(self) -> Bits:
+        """Give rows, shape (any, n), that it would answer with where values scatter, the best first: maybe none.
+
+        The row that had the best value is not one of them: it was lucky, as a rule.
+        """
+        return np.empty((0, self.n), np.uint8)
 
     def prepare(self) -> None:  # noqa: B027  most need nothing
         """Compile or load what is needed: nothing, unless a subclass says otherwise."""
@@ -172,27 +182,30 @@ class BaseOptimizer(ABC):
                     self.rng.bit_generator.state = before
         return self._asked.copy()
 
-    def settle(self, rows: int, *, calls: int) -> None:
+    def settle(self, rows: int, *, calls: int, amounts: Amounts | None = None) -> None:
         """Hear, before `tell`, how many of the rows asked for will be told, the first ones, and what they cost.
 
-        Fewer than all are the last that the evaluations suffice for. Rows whose values were known cost nothing.
+        Fewer than all are the last that the evaluations suffice for. Rows whose values were known cost nothing. With
+        constraints there are amounts, shape (rows, 1 + constraints): the value of the objective and the signed amount
+        of each constraint; nan for rows that were told before.
         """
         if self._asked is None or not 1 <= rows <= len(self._asked) or not 0 <= calls <= rows:
             raise ValueError(f"expected some of the rows asked for, and at most a call for each, got {rows=}, {calls=}")
-        self._asked, self._cost = self._asked[:rows], calls
+        self._asked, self._cost, self.amounts = self._asked[:rows], calls, amounts
 
     def tell(self, fitness: Fitness) -> Generation | None:
         """Take the fitness, shape (rows,), of the rows that `ask` gave, in their order."""
         if self._asked is None:
             raise ValueError("tell() comes after ask(): no rows are waiting for their fitness")
-        values = _checked(fitness, len(self._asked))
+        values = checked_fitness(fitness, len(self._asked))
         rows, self._asked = self._asked, None
         self.evaluations += len(rows)
         self.calls += len(rows) if self._cost is None else self._cost
         self._cost = None
         self._update_best(rows, values)
-        self._told.append(values[np.isfinite(values)])
+        self._told.append(values[is_feasible(values)])
         info = self.learn(rows, values)
+        self.amounts = None
         assert self.best is not None
         limit = self.limits.reached(
             evaluations=self.calls,
@@ -207,7 +220,7 @@ class BaseOptimizer(ABC):
             generation=self.generation,
             evaluations=self.evaluations,
             best=self.best.fitness,
-            mean=_mean(self._told),
+            mean=mean_of(self._told),
             info=info or {},
         )
         self.generation += 1
@@ -232,8 +245,7 @@ class BaseOptimizer(ABC):
                 arrays["asked"] = self._asked
         if self.best is not None:
             arrays["best"] = self.best.x
-            best = {"fitness": self.best.fitness, "generation": self.best.generation}
-            fields["best"] = {**best, "evaluations": self.best.evaluations}
+            fields["best"] = self.best.to_json()
         return State(arrays=arrays, fields=fields)
 
     def restore(self, state: State) -> None:
@@ -249,14 +261,7 @@ class BaseOptimizer(ABC):
             self._asked = state.bits("asked", self.n) if "asked" in state.arrays else None
         self.best = None
         if state.given("best"):
-            best = state.inner("best")
-            self.best = Best(
-                x=state.row("best", self.n),
-                fitness=best.number("fitness"),
-                generation=best.whole("generation"),
-                evaluations=best.whole("evaluations"),
-            )
-            self.best.x.flags.writeable = False
+            self.best = Best.from_json(state.row("best", self.n), state.inner("best"))
         if not self._is_possible():
             found = None if self.best is None else self.best.generation
             raise ValueError(
@@ -281,18 +286,6 @@ class BaseOptimizer(ABC):
         self.best = Best(x=x, fitness=float(fitness[i]), generation=self.generation, evaluations=self.evaluations)
 
 
-def _checked(fitness: Fitness, rows: int) -> Fitness:
-    values = as_numbers(fitness)
-    if values.shape != (rows,):
-        raise ValueError(f"expected a fitness of shape ({rows},), got shape={values.shape}")
-    if np.isnan(values).any() or (values == np.inf).any():
-        bad = "nan" if np.isnan(values).any() else "inf"
-        raise ValueError(f"expected numbers as fitness, got {bad}; use -inf for what is infeasible")
-    return values
-
-
-def _mean(parts: list[Fitness]) -> float:
-    """Give the mean; that of none is -inf, and that of numbers whose sum is too large for a float is inf."""
-    values = np.concatenate(parts)
-    with np.errstate(over="ignore"):
-        return float(values.mean()) if len(values) else float("-inf")
+def is_fresh(optimizer: Optimizer) -> bool:
+    """Whether an optimizer, whoever wrote it, wants every row evaluated: a single value then proves nothing."""
+    return isinstance(optimizer, BaseOptimizer) and optimizer.fresh

@@ -95,6 +95,10 @@ class Configuration(ABC):
         """Say so, in a sentence, if so many evaluations are too few for this configuration, which is resolved."""
         return None
 
+    def generation_seconds(self, n: int) -> float:
+        """Give the CPU time, about, of a generation of this configuration, which is resolved; 0: nobody knows."""
+        return 0.0
+
     def parameters(self) -> dict[str, Parameter]:
         """List what can be set, with the values in force as defaults."""
         known: dict[str, Parameter] = {}

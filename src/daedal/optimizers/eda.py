@@ -129,6 +129,10 @@ class EDA(BaseOptimizer):
         agreed: Bits = (2 * ones > len(self._population[0])).astype(np.uint8) ^ self._mask
         return agreed
 
+    def contenders(self) -> Bits:
+        """Give what most of the population agree on, shape (1, n): it averages over what scatters."""
+        return self.majority()[None] if self.generation else super().contenders()
+
     def state(self) -> State:
         """Give what is needed to go on from the generation told last, also while rows wait for their fitness."""
         arrays: dict[str, NDArray[Any]] = {
@@ -276,6 +280,11 @@ class EDAConfiguration(Configuration):
             f"{max_evaluations:,} evaluations do not pay for three generations with popsize={size:,}, so hardly "
             "anything can be learned; try more evaluations, or a smaller popsize (without one it is chosen to fit)"
         )
+
+    def generation_seconds(self, n: int) -> float:
+        """Give the CPU time, about, of fitting the model to half of the population, and drawing the other half."""
+        size = LEAST_POPSIZE if self.popsize is None or self.popsize == "auto" else self.popsize
+        return self.model.working_seconds(size // 2, n)
 
     def build(
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None

@@ -18,7 +18,7 @@ from daedal.optimizers.records import Info
 from daedal.optimizers.row_memory import RowMemory, pack, unpack
 from daedal.settings.checks import check_whole
 from daedal.spaces.encoding import Encoding
-from daedal.types import Bits, Fitness, State, StateError
+from daedal.types import INFEASIBLE, Bits, Fitness, State, StateError
 
 _ROUNDS = 20  # searches in a row that lead to known rows alone, before a row is asked for because it is new
 _NONE = -1  # in place of an arm, or of the place of a row
@@ -118,7 +118,7 @@ class ILS(BaseOptimizer):
             self._begin(fitness)
         for arm, value in zip(self._owners, fitness.tolist(), strict=False):
             if value > self._top:
-                self._shares.credit(arm, value - self._top)
+                self._shares.credit(arm, value - self._top if self._top > INFEASIBLE else np.inf)
                 self._top = value
         if self._memory.waiting == 0:  # otherwise some were cut off, because the evaluations are used up
             self._go_on()

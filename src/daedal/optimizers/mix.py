@@ -12,6 +12,7 @@ from daedal.limits import Limits, StopReason
 from daedal.models.walsh import Walsh
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import NARROW, BatchedConfiguration
+from daedal.optimizers.constraint_surrogate import ConstraintSurrogate
 from daedal.optimizers.population import Population
 from daedal.optimizers.records import Info
 from daedal.optimizers.surrogate import FIRST, Surrogate
@@ -93,6 +94,8 @@ class Mix(BaseOptimizer):
             word=int(stream(self.seed, Stream.START).bit_generator.random_raw()),
         )
         self.surrogate = Surrogate(self.n, _model_for(self.n)) if model else None
+        self.constraints: ConstraintSurrogate | None = None  # from the first row with amounts on
+        self._model = model
         self._since = 0  # rows of this generation
         self._top = -np.inf  # the best value so far
 
@@ -110,13 +113,18 @@ class Mix(BaseOptimizer):
     def learn(self, rows: Bits, fitness: Fitness) -> Info | None:
         """Let climbs and mixings go on, and fit the model where it is time."""
         memory, top = self.population.memory, self._top
+        if self.amounts is not None or self.constraints is not None:
+            self._hear(memory.known, len(fitness))
         memory.answer(fitness)
         self._top = max(top, float(fitness.max()))
         if memory.waiting:  # some rows were cut off, because the evaluations are used up
             return self._info()
         self.population.go_on()
-        if self.surrogate is not None and self.surrogate.look(memory, top):
-            assert self.best is not None
+        assert self.best is not None
+        if self.constraints is not None:
+            if self._model and self.constraints.is_due:
+                self._ask_constrained(self.constraints)
+        elif self.surrogate is not None and self.surrogate.look(memory, top):
             rng = stream(self.seed, Stream.FIT, self.surrogate.fits)
             self.surrogate.fit(memory, rng)
             maxima = self.surrogate.ask(memory, max(_MAXIMA, self.min_batch // 4), self.best.x, rng)
@@ -130,8 +138,29 @@ class Mix(BaseOptimizer):
         self._since = 0
         return self._info()
 
+    def _hear(self, known: int, rows: int) -> None:
+        """Take the amounts of so many rows whose values are told next: from now on there are constraints."""
+        amounts = self.amounts
+        if self.constraints is None:
+            assert amounts is not None
+            self.constraints = ConstraintSurrogate(self.n, _model_for(self.n), amounts.shape[1])
+            self.constraints.hear(0, np.full((known, amounts.shape[1]), np.nan))
+        if amounts is None:  # all of them were told before, to who searched then
+            amounts = np.full((rows, self.constraints.columns), np.nan)
+        self.constraints.hear(known, amounts)
+
+    def _ask_constrained(self, constraints: ConstraintSurrogate) -> None:
+        """Ask for the maxima of a model of the problem and its constraints; climbs may begin there, too."""
+        assert self.best is not None
+        rng = stream(self.seed, Stream.FIT, constraints.rounds)
+        maxima = constraints.ask(self.population.memory, max(_MAXIMA, self.min_batch // 4), self.best.x, rng)
+        if constraints.r2 >= TRUSTED:
+            self.population.offer(maxima)
+
     def _info(self) -> Info:
         info: dict[str, float] = {"members": self.population.members}
+        if self.constraints is not None:
+            return info | {"r2": self.constraints.r2}
         if self.surrogate is not None and self.surrogate.function is not None:
             info |= {"r2": self.surrogate.r2, "terms": len(self.surrogate.function.terms)}
         return info
@@ -149,6 +178,8 @@ class Mix(BaseOptimizer):
         parts["population"] = self.population.state()
         if self.surrogate is not None:
             parts["surrogate"] = self.surrogate.state()
+        if self.constraints is not None:
+            parts["constraints"] = self.constraints.state()
         return State.join(parts)
 
     def restore(self, state: State) -> None:
@@ -161,6 +192,11 @@ class Mix(BaseOptimizer):
         self._top = float(memory.table.values[: memory.known].max(initial=-np.inf))
         if self.surrogate is not None:
             self.surrogate.restore(state.part("surrogate"))
+        self.constraints = None
+        if state.given("constraints"):
+            amounts = state.part("constraints").array("amounts")
+            self.constraints = ConstraintSurrogate(self.n, _model_for(self.n), amounts.shape[-1])
+            self.constraints.restore(state.part("constraints"), memory.known)
 
 
 @cache

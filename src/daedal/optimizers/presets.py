@@ -8,7 +8,7 @@ from typing import Any
 from daedal.limits import Limits
 from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
 from daedal.models.base import Model
-from daedal.optimizers.auto import AutoConfiguration
+from daedal.optimizers.auto_configuration import AutoConfiguration
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.eda import EDAConfiguration
 from daedal.optimizers.ils import ILSConfiguration

@@ -104,13 +104,17 @@ class Restarts(BaseOptimizer):
         """Tell the population; begin the next one where it has ended."""
         self.initial = None
         cost, self._paid = self.calls - self._paid, self.calls
-        self._population.settle(len(rows), calls=cost)
+        self._population.settle(len(rows), calls=cost, amounts=self.amounts)
         record = self._population.tell(fitness)
         self._idle = 0 if cost else self._idle + (record is not None)
         info = None if record is None else {"popsize": self.popsize, **record.info}
         if self._population.stop is not None or self._idle >= _IDLE_GENERATIONS:
             self._restart()
         return info
+
+    def contenders(self) -> Bits:
+        """Give those of the population, shape (any, n)."""
+        return self._population.contenders()
 
     def _restart(self) -> None:
         if 2 * self.popsize > LAST_POPSIZE or not fits_memory(2 * self.popsize, self.n):

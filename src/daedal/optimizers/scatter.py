@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.types import Bits, Fitness, State, StateError
+from daedal.types import Bits, Fitness, State, StateError, is_feasible
 
 MATTERS = 0.02
 """Share of the spread of values, above which their scatter is not to be neglected."""
@@ -34,14 +34,14 @@ class Scatter:
 
     def watch(self, rows: Bits, fitness: Fitness) -> None:
         """Take rows, shape (rows, n), each another one, with their fitness, shape (rows,)."""
-        is_finite = np.isfinite(fitness)
-        if not is_finite.any():
+        feasible = is_feasible(fitness)
+        if not feasible.any():
             return
         if not len(self.row):
-            first = int(is_finite.argmax())
+            first = int(feasible.argmax())
             self.row, self.values = rows[first : first + 1].copy(), fitness[first : first + 1].copy()
         with np.errstate(over="ignore"):  # of values near the largest float
-            beside = fitness[is_finite] - self.values[0]
+            beside = fitness[feasible] - self.values[0]
             self._moments += len(beside), beside.sum(), np.square(beside).sum()
 
     def repeat(self, fitness: Fitness) -> None:
@@ -51,7 +51,7 @@ class Scatter:
     @property
     def deviation(self) -> float:
         """Standard deviation of the values that one row had; inf where one of them was -inf."""
-        return float(self.values.std(ddof=1)) if np.isfinite(self.values).all() else np.inf
+        return float(self.values.std(ddof=1)) if is_feasible(self.values).all() else np.inf
 
     @property
     def spread(self) -> float:

@@ -15,7 +15,7 @@ from daedal.models.walsh import Walsh
 from daedal.models.walsh_equations import MAX_ORDER, Sets
 from daedal.models.walsh_function import WalshFunction
 from daedal.optimizers.row_memory import RowMemory, unpack
-from daedal.types import Bits, Json, State, StateError
+from daedal.types import Bits, Json, State, StateError, is_feasible
 
 FIRST = 4
 """Equations for each variable, with which the first model is fitted."""
@@ -109,7 +109,8 @@ class Surrogate:
         parents = table.parents[places]
         x = unpack(table.keys[parents], self.n)
         d = x ^ unpack(table.keys[places], self.n)
-        df = table.values[places] - np.where(np.isfinite(table.values[parents]), table.values[parents], np.nan)
+        feasible = is_feasible(table.values[places]) & is_feasible(table.values[parents])
+        df = np.where(feasible, table.values[places], np.nan) - table.values[parents]
         kept = np.isfinite(df) & (d.sum(axis=1) <= most)
         return x[kept], d[kept], df[kept]
 

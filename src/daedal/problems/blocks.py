@@ -1,4 +1,4 @@
-"""OneMax, concatenated deceptive traps, and HIFF: sums over blocks of neighbouring bits."""
+"""OneMax, LeadingOnes, concatenated deceptive traps, and HIFF: the best row is all ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal import kernels
 from daedal.problems.base import fill_fitness
-from daedal.settings.checks import check_whole
+from daedal.settings.checks import check_multiple, check_whole
 from daedal.types import Bits, Fitness
 
 
@@ -55,6 +55,32 @@ class OneMax(_BestIsAllOnes):
 
 
 @dataclass(frozen=True)
+class LeadingOnes(_BestIsAllOnes):
+    """The number of ones before the first zero of a row.
+
+    Parameters
+    ----------
+    n
+        Number of variables, at least 1.
+
+    Examples
+    --------
+    >>> from daedal.types import from_text
+    >>> LeadingOnes(n=4).evaluate(from_text("1101")[None])
+    array([2.])
+    """
+
+    n: int = 100
+
+    def __post_init__(self) -> None:
+        check_whole("n", self.n, least=1, of="leadingones")
+
+    def evaluate(self, x: Bits) -> Fitness:
+        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        return fill_fitness(kernels.combinatorial.leadingones, x, self.n)
+
+
+@dataclass(frozen=True)
 class Trap(_BestIsAllOnes):
     """Deceptive traps of k neighbouring bits each, one after another.
 
@@ -80,11 +106,7 @@ class Trap(_BestIsAllOnes):
 
     def __post_init__(self) -> None:
         check_whole("k", self.k, least=2, of="trap")
-        check_whole("n", self.n, least=1, of="trap")
-        if self.n % self.k:
-            below = self.n - self.n % self.k
-            fits = f"{below} or {below + self.k}" if below else f"{self.k}"
-            raise ValueError(f"trap needs n to be a multiple of k={self.k}, got n={self.n}; try {fits}")
+        check_multiple("trap", self.n, self.k, f"k={self.k}")
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""

@@ -131,6 +131,16 @@ def _bits(mask: int) -> Iterator[int]:
         mask &= mask - 1
 
 
+def check_plan(planned: Plan, limit: int = MEMORY_LIMIT) -> None:
+    """Refuse a plan that needs more bytes than a limit."""
+    if planned.peak_bytes > limit:
+        raise ValueError(
+            f"the exact optimum needs a table of 2^{planned.entries.bit_length() - 1} entries and "
+            f"{readable_bytes(planned.peak_bytes)} of memory, more than the limit of {readable_bytes(limit)}; "
+            "take fewer variables or smaller tables",
+        )
+
+
 def maximise(
     n: int, scopes: _Scopes, tables: Sequence[_Table], *, limit: int = MEMORY_LIMIT, planned: Plan | None = None
 ) -> tuple[Bits, float]:
@@ -146,12 +156,7 @@ def maximise(
     (array([0, 1], dtype=uint8), 4.0)
     """
     planned = plan(n, scopes) if planned is None else planned
-    if planned.peak_bytes > limit:
-        raise ValueError(
-            f"the exact optimum needs a table of 2^{planned.entries.bit_length() - 1} entries and "
-            f"{readable_bytes(planned.peak_bytes)} of memory, more than the limit of {readable_bytes(limit)}; "
-            "take fewer variables or smaller tables",
-        )
+    check_plan(planned, limit)
     choices = _eliminate(n, planned.order, scopes, tables)
     row, value = np.zeros(n, dtype=np.uint8), 0.0
     for v in reversed(planned.order):  # last eliminated first, each by those that decide it

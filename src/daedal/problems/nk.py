@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
 from daedal.problems.base import fill_fitness
-from daedal.problems.elimination import Plan, maximise, plan
+from daedal.problems.exact import SumOfTables
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness
-
-EXACT_MEMORY = 2**30
-"""Bytes of tables up to which the optimum is computed when asked for: at most about ten seconds of work."""
-
-QUICK_MEMORY = 2**26
-"""Bytes of tables up to which the optimum that a file states is checked when it is read: a few tenths of a second."""
 
 TABLE_MEMORY = 4 * 2**30  # Bytes that the tables of one landscape may take
 SPAWN_KEY = (0x4E4B,)  # Sets the stream of `NK.random` ("NK" in ASCII) apart from all others drawn from the same seed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NK:
+class NK(SumOfTables):
     """Sum of one table entry per variable, chosen by the bits of its k + 1 neighbours.
 
     As a rule a variable is among its own neighbours. The sum is not divided by n. Arrays are copied, and
@@ -116,7 +109,7 @@ class NK:
         return f"NK(n={self.n}, k={self.k})"
 
     @property
-    def n(self) -> int:
+    def n(self) -> int:  # type: ignore[override]
         """Number of variables."""
         return int(self.neighbours.shape[0])
 
@@ -125,43 +118,14 @@ class NK:
         """Number of other variables that a variable's entry depends on."""
         return int(self.neighbours.shape[1]) - 1
 
-    @property
-    def optimum(self) -> float | None:
-        """Largest fitness: as stated, or computed on first use; None where that takes more than EXACT_MEMORY."""
-        if self.known_optimum is not None:
-            return self.known_optimum
-        return None if self._exact is None else self._exact[1]
+    def scopes(self) -> list[list[int]]:
+        """Give the neighbours of each variable."""
+        found: list[list[int]] = self.neighbours.tolist()
+        return found
 
-    @property
-    def solution(self) -> Bits | None:
-        """A row, shape (n,), of the largest fitness, or None where computing it takes more than EXACT_MEMORY."""
-        return None if self._exact is None else self._exact[0].copy()
-
-    def maximise(self) -> tuple[Bits, float]:
-        """Compute a row of the largest fitness, and that fitness, whatever time it takes.
-
-        Raises
-        ------
-        ValueError
-            If the tables would take more than `elimination.MEMORY_LIMIT`; raised before any of it is taken.
-
-        Examples
-        --------
-        >>> row, value = NK.random(n=10, k=2, seed=1).maximise()
-        """
-        return maximise(self.n, self.neighbours.tolist(), list(self.tables), planned=self._plan)
-
-    def quick_optimum(self) -> float | None:
-        """Compute the largest fitness where that takes no more than a moment, whatever the source states."""
-        return None if self._plan.peak_bytes > QUICK_MEMORY or self._exact is None else self._exact[1]
-
-    @cached_property
-    def _plan(self) -> Plan:
-        return plan(self.n, self.neighbours.tolist())
-
-    @cached_property
-    def _exact(self) -> tuple[Bits, float] | None:
-        return None if self._plan.peak_bytes > EXACT_MEMORY else self.maximise()
+    def factors(self) -> list[NDArray[np.float64]]:
+        """Give the table of each variable, shape (2^(k + 1),)."""
+        return list(self.tables)
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""

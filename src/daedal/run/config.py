@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
+import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -12,16 +12,21 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from daedal.evaluation.evaluator import Evaluator
+from daedal.evaluation.caller import Objective
+from daedal.evaluation.evaluator import Evaluator, Recorder
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
-from daedal.limits import BudgetWarning, Limits, meets
+from daedal.limits import BudgetWarning, Limits, TimeWarning
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.checkpoint import Checkpointer
+from daedal.run.duration import check_duration
 from daedal.run.initial import Initial, read_initial
+from daedal.run.ioh_log import IOHLog
 from daedal.run.loop import Run
-from daedal.run.outcome import Callback, Display, Outcome
+from daedal.run.noise import NOISY_CONSTRAINTS, Noise
+from daedal.run.outcome import Callback, Display
+from daedal.run.reporting import result_of
 from daedal.settings.parameters import plain
 from daedal.spaces.description import describe
 from daedal.spaces.space import Space
@@ -41,6 +46,7 @@ class RunConfig:
     """What a run is: everything that its result depends on, and how evaluations run; see `maximize`."""
 
     objective: AnyObjective
+    constraints: tuple[Objective, ...] = ()
     n: int | None = None
     space: Space | None = None
     names: tuple[str, ...] | None = None
@@ -51,7 +57,13 @@ class RunConfig:
     shuffle: bool = True
     limits: Limits = field(default_factory=Limits)
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
+    noise: Noise | None = None  # what is known of the scatter of values; None: nothing
     initial: Initial | None = field(default=None, compare=False)
+
+    @property
+    def size(self) -> int | None:
+        """Number of bits, where the objective does not know it."""
+        return self.n if self.space is None else self.space.n
 
     @property
     def sign(self) -> int:
@@ -79,17 +91,26 @@ class RunConfig:
         checkpointer: Checkpointer | None = None,
         display: DisplayFactory | None = None,
         callback: Callback | None = None,
+        log: str | os.PathLike[str] | None = None,
         warn: bool = True,
     ) -> Result:
-        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small."""
+        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small.
+
+        `log` is a folder for logs, see `IOHLog`: of whole runs, because ioh cannot go on with one.
+        """
         if callback is not None and not callable(callback):
             raise TypeError(f"expected a function as callback, got callback={callback!r}")
+        if checkpointer is not None and log is not None:
+            raise ValueError("expected log or checkpoint, got both; a run that goes on has no log of what was before")
         if checkpointer is not None:
             check_apart({"the checkpoint": checkpointer.path, "the cache": self.evaluation.cache})
         algorithm = self._resolved()  # refuses what no memory holds
         warning = self.budget_warning() if warn and state is None else None
         if warning is not None:
             warnings.warn(warning, BudgetWarning, stacklevel=3)
+        duration = self.duration_warning() if state is None else None  # refuses what takes days
+        if warn and duration is not None:
+            warnings.warn(duration, TimeWarning, stacklevel=3)
         objective = bind(
             self.objective,
             self.n,
@@ -97,30 +118,45 @@ class RunConfig:
             seed=self.seed,
             vectorized=self.vectorized,
             shuffle=self.shuffle,
+            constraints=self.constraints,
         )
-        limits = algorithm.with_limits(self.limits, has_goal=self._goal(objective) is not None)
+        limits = algorithm.with_limits(self.limits, has_goal=self.goal(objective) is not None)
         config = dataclasses.replace(self, algorithm=algorithm, limits=limits)
         with ExitStack() as closing:
             closing.callback(objective.close)
             run = config._prepared(objective, closing, checkpointer, callback)
             if state is not None:
                 _restore(run, state)
-            shown = None if display is None else display(config._title(objective), config._goal(objective))
+            if log is not None:
+                run.evaluator.recorder = config._log(objective, closing, log)
+            shown = None if display is None else display(config._title(objective), config.goal(objective))
             outcome = run.go(shown)
-        return config._result(objective, run, outcome)
+        return result_of(config, objective, run, outcome)
 
     def _resolved(self) -> Algorithm:
         """Give the algorithm with everything chosen that the user left open."""
         return self.algorithm.resolved(
-            objective_size(self.objective, self.n, self.space),
-            max_evaluations=self.algorithm.with_limits(self.limits).max_evaluations,
+            self._size(),
+            max_evaluations=self._search_calls(),
             workers=self.evaluation.workers,
         )
 
+    def _size(self) -> int:
+        return objective_size(self.objective, self.n, self.space)
+
+    def _search_calls(self) -> int | None:
+        """Give the evaluations that there are for the algorithm."""
+        most = self.algorithm.with_limits(self.limits).max_evaluations
+        return most if most is None or self.noise is None else self.noise.search_calls(most)
+
     def budget_warning(self) -> str | None:
         """Say so, in a sentence, if the run has too few evaluations for its algorithm."""
-        most = self.algorithm.with_limits(self.limits).max_evaluations
+        most = self._search_calls()
         return None if most is None else self._resolved().configuration.budget_warning(most)
+
+    def duration_warning(self) -> str | None:
+        """Say so, in a sentence, if a generation will take long; refuse one that will take more than a day."""
+        return check_duration(self._resolved(), self._size(), self.limits)
 
     def _prepared(
         self,
@@ -129,9 +165,13 @@ class RunConfig:
         checkpointer: Checkpointer | None,
         callback: Callback | None,
     ) -> Run:
+        if self.noise is not None and objective.constrained:
+            raise ValueError(NOISY_CONSTRAINTS)
         rows, values = read_initial(self.initial, objective, self.names)
-        goal = self._goal(objective)
-        optimizer = self.algorithm.configuration.build(
+        goal = self.goal(objective)
+        configuration = self.algorithm.configuration
+        build = configuration.build if self.noise is None else self.noise.builder(configuration)
+        optimizer = build(
             n=objective.n,
             seed=self.seed,
             limits=dataclasses.replace(self.limits, target=None if goal is None else self.sign * goal),
@@ -144,9 +184,16 @@ class RunConfig:
             order=objective.order,
             options=self.evaluation,
             cache=cache,
+            constrained=objective.constrained,
             on_exit=objective.on_exit,
         )
-        if rows is not None and values is not None:
+        if rows is not None and values is not None and objective.constrained:
+            warnings.warn(
+                "the initial rows are evaluated, because their values are known but not whether they are feasible",
+                BudgetWarning,
+                stacklevel=4,
+            )
+        elif rows is not None and values is not None:
             evaluator.preload(rows, values)
         return Run(
             optimizer,
@@ -159,6 +206,13 @@ class RunConfig:
             checkpointer=checkpointer,
             callback=callback,
         )
+
+    def _log(self, objective: BoundObjective, closing: ExitStack, folder: str | os.PathLike[str]) -> Recorder:
+        """Open a log, which is closed with the run."""
+        log = IOHLog(folder, objective=self.objective, bound=objective, sign=self.sign, seed=self.seed)
+        log.open(self.algorithm.name)
+        closing.callback(log.close)
+        return log.write
 
     def _cache(self, objective: BoundObjective) -> SQLiteCache:
         from daedal.evaluation.sqlite_cache import SQLiteCache  # SQLite, only where it is used
@@ -174,59 +228,24 @@ class RunConfig:
             name = f"{name} of {json.dumps(describe(self.space))}"
         return SQLiteCache(self.evaluation.cache, n=objective.n, objective=name, version=self.evaluation.version)
 
-    def _optimum(self, objective: BoundObjective) -> float | None:
+    def optimum(self, objective: BoundObjective) -> float | None:
         """Give the known optimum, which is the largest value."""
         return None if self.minimize else objective.optimum
 
-    def _goal(self, objective: BoundObjective) -> float | None:
+    def goal(self, objective: BoundObjective) -> float | None:
         """Give the value to reach, as the user has it."""
-        return self._optimum(objective) if self.limits.target is None else self.limits.target
+        return self.optimum(objective) if self.limits.target is None else self.limits.target
 
     def _title(self, objective: BoundObjective) -> str:
         popsize = self.algorithm.settings().get("popsize")
         size = "" if popsize is None else f", popsize {popsize}"
         return f"{self.algorithm.name} on {objective.name}{size}, seed {self.seed}"
 
-    def _result(self, objective: BoundObjective, run: Run, outcome: Outcome) -> Result:
-        """Report in the objective's own signs and order."""
-        best, goal, settings, evaluator = outcome.best, self._goal(objective), self.algorithm.settings(), run.evaluator
-        popsize = settings.get("popsize")
-        if popsize == "auto":
-            popsize = getattr(run.optimizer, "popsize", None)  # the last one
-        else:
-            settings.pop("popsize", None)
-        return Result(
-            x=objective.to_objective(best.x),
-            fitness=self.sign * best.fitness,
-            feasible=best.fitness > -math.inf,
-            success=None if goal is None else meets(best.fitness, self.sign * goal),
-            stop=outcome.stop,
-            evaluations=evaluator.evaluations,
-            evaluations_to_best=best.evaluations,
-            evaluated=evaluator.evaluated,
-            cached=evaluator.cached,
-            failed=evaluator.failed,
-            failures=tuple(evaluator.failures),
-            batches=evaluator.batches,
-            generations=outcome.history[-1].generation if outcome.history else 0,
-            seconds=outcome.seconds,
-            cpu_seconds=outcome.cpu_seconds,
-            cpu_seconds_to_best=outcome.cpu_seconds_to_best,
-            history=outcome.history,
-            algorithm=self.algorithm.name,
-            settings=settings,
-            popsize=popsize if isinstance(popsize, int) else None,
-            seed=self.seed,
-            optimum=self._optimum(objective),
-            explanation=getattr(run.optimizer, "explanation", ""),
-            space=self.space,
-            names=self.names,
-        )
-
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:
         """Say in plain values what the run is: numbers and names, and no code."""
         return {
             "objective": objective.name,
+            **({"constraints": len(objective.constraints)} if objective.constraints else {}),
             "spec": objective.spec,
             "n": int(objective.n),
             "space": None if self.space is None else describe(self.space),
@@ -240,6 +259,7 @@ class RunConfig:
             "seed": self.seed,
             "limits": {name: plain(value) for name, value in dataclasses.asdict(self.limits).items()},
             "evaluation": self.evaluation.to_json(),
+            "noise": None if self.noise is None else self.noise.to_json(),
         }
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from numbers import Integral, Real
 
 import numpy as np
 
 from daedal.evaluation.caller import ObjectiveError
-from daedal.evaluation.evaluator import Evaluator, OutOfTime
-from daedal.evaluation.failures import BestSoFar
+from daedal.evaluation.evaluator import Evaluator
+from daedal.evaluation.failures import BestSoFar, OutOfTime
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.base import BaseOptimizer, Optimizer
+from daedal.optimizers.base import BaseOptimizer, Optimizer, is_fresh
+from daedal.optimizers.contest import Contest
 from daedal.optimizers.records import Best, Generation
 from daedal.run.best_so_far import with_best
 from daedal.run.checkpoint import Checkpointer, history_state, restored_history
-from daedal.run.outcome import Callback, Display, Outcome
+from daedal.run.noise import NOISY_CONSTRAINTS
+from daedal.run.outcome import Callback, Display, Outcome, own_record
 from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, State, StateError, check_bits
 
@@ -177,33 +179,33 @@ class Run:
         """Ask, evaluate, tell; give the record of a generation that is complete, in the objective's own sign."""
         optimizer, most = self.optimizer, self.limits.max_evaluations
         rows, calls = self._rows(), self.evaluator.calls
-        fresh = isinstance(optimizer, BaseOptimizer) and optimizer.fresh
-        fitness = self.evaluator.evaluate(rows, most=None if most is None else most - calls, fresh=fresh)
+        left = None if most is None else most - calls
+        fitness = self.evaluator.evaluate(rows, most=left, fresh=is_fresh(optimizer))
+        if isinstance(optimizer, Contest) and self.evaluator.standing() is not None:
+            raise ValueError(NOISY_CONSTRAINTS)
         if len(fitness) < len(rows) and not isinstance(optimizer, BaseOptimizer):
             self.stop = StopReason.EVALUATIONS  # its answers are not committed, as where the time is up
             return None
         with self._interrupts.hold():  # so that a checkpoint never finds the one done without the others
-            before = optimizer.best
+            before, amounts = self._leader(), self.evaluator.amounts()
             self.evaluator.commit()
             calls = self.evaluator.calls - calls
             self._idle_batches = 0 if calls else self._idle_batches + 1
             self._idle_rows = 0 if calls else self._idle_rows + len(rows)
             if isinstance(optimizer, BaseOptimizer):
-                optimizer.settle(len(fitness), calls=calls)
+                optimizer.settle(len(fitness), calls=calls, amounts=amounts)
             record = optimizer.tell(fitness)
-            if optimizer.best is not before:
+            if self._leader() is not before:
                 self._cpu_to_best = self.cpu_seconds
             if record is None:
                 return None
-            record = dataclasses.replace(
-                record,
-                best=self.sign * record.best,
-                mean=self.sign * record.mean,
-                cpu_seconds=self.cpu_seconds,
-                info={name: self._number(name, value) for name, value in record.info.items()},
-            )
+            record = own_record(record, self.sign, self.evaluator.leader, self.cpu_seconds, self.optimizer)
             self.history.append(record)
         return record
+
+    def _leader(self) -> object:
+        """Give what is another object when there is a better solution: with constraints, the evaluator knows it."""
+        return self.evaluator.leader if self.evaluator.constraints else self.optimizer.best
 
     def _rows(self) -> Bits:
         """Ask for rows; whoever wrote the optimizer learns here what is wrong with them."""
@@ -221,14 +223,6 @@ class Run:
     def _repaired(self, x: Bits) -> Bits:
         """Give what was evaluated for a row, shape (n,), as an optimizer has it."""
         return x if self.encoding is None else self.encoding.repair(x[None])[0]
-
-    def _number(self, name: str, value: object) -> float:
-        """Give a number of a record as a checkpoint gives it back."""
-        if isinstance(value, Integral | np.bool_):
-            return int(value)
-        if isinstance(value, Real):
-            return float(value)
-        raise TypeError(f"expected {type(self.optimizer).__name__} to tell numbers by name, got {name}={value!r}")
 
     def _report(self, record: Generation, display: Display | None) -> None:
         if display is not None:
@@ -249,30 +243,38 @@ class Run:
             self.checkpointer.write(self.state())
 
     def _outcome(self) -> Outcome:
-        best = self._found()
+        best, standing = self._found(), self.evaluator.standing()
         assert self.stop is not None
         assert best is not None
+        is_told = best is self.optimizer.best or (standing is not None and standing is self.evaluator.leader)
         return Outcome(
             best=dataclasses.replace(best, x=self._repaired(best.x)),
             stop=self.stop,
             history=tuple(self.history),
             seconds=self.seconds,
             cpu_seconds=self.cpu_seconds,
-            cpu_seconds_to_best=self._cpu_to_best if best is self.optimizer.best else self.cpu_seconds,
+            cpu_seconds_to_best=self._cpu_to_best if is_told else self.cpu_seconds,
+            violation=standing.violation if standing is not None else 0.0 if best.fitness > -math.inf else math.inf,
+            violations=() if standing is None else standing.violations,
         )
 
     def _best_so_far(self) -> BestSoFar | None:
         """Give the best solution as the objective has it."""
-        best = self._found()
+        best, standing = self._found(), self.evaluator.standing()
         if best is None:
             return None
         x = self.to_objective(self._repaired(best.x))
-        return BestSoFar(x, self.sign * best.fitness, self.evaluator.caller.shown(x))
+        violation = 0.0 if standing is None else standing.violation
+        return BestSoFar(x, self.sign * best.fitness, self.evaluator.caller.shown(x), violation)
 
     def _found(self) -> Best | None:
-        """Give the best solution: the optimizer's, or one of a batch that was broken off."""
+        """Give the best solution: the optimizer's, or one of a batch that was broken off; with constraints, exactly."""
+        if (standing := self.evaluator.standing()) is not None:
+            number = self.history[-1].generation if self.history else 0
+            value = self.sign * float(standing.amounts[0])
+            return Best(x=standing.x, fitness=value, generation=number, evaluations=standing.evaluations)
         best, pending = self.optimizer.best, self.evaluator.pending_best()
-        if pending is None or (best is not None and pending[1] <= best.fitness):
+        if pending is None or (best is not None and (is_fresh(self.optimizer) or pending[1] <= best.fitness)):
             return best
         x, fitness = pending
         generation = self.history[-1].generation + 1 if self.history else 0

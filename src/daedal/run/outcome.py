@@ -1,13 +1,21 @@
-"""What a run gives, and who is told of it on the way."""
+"""What a run gives: how it ended, and its records, in the objective's own sign; and who is told on the way."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Protocol, TypeAlias
 
+import numpy as np
+
+from daedal.evaluation.merit import Standing
 from daedal.limits import StopReason
+from daedal.optimizers.base import Optimizer
 from daedal.optimizers.records import Best, Generation
+from daedal.types import INFEASIBLE
 
 Callback: TypeAlias = Callable[[Generation], object]
 """Called after each generation; returns True to stop the run."""
@@ -30,3 +38,30 @@ class Outcome:
     seconds: float
     cpu_seconds: float
     cpu_seconds_to_best: float
+    violation: float  # of constraints, in sum
+    violations: tuple[float, ...]  # of each
+
+
+def own_record(
+    record: Generation, sign: int, standing: Standing | None, cpu_seconds: float, optimizer: Optimizer
+) -> Generation:
+    """Give an optimizer's record in the objective's own sign.
+
+    With constraints there is a best solution that stands: by how much it violates them is told, and what is infeasible
+    has no value that could be shown.
+    """
+    info = {name: _number(optimizer, name, value) for name, value in record.info.items()}
+    best, mean = record.best, record.mean
+    if standing is not None:
+        info["violation"] = standing.violation
+        best, mean = (-math.inf if one <= INFEASIBLE else one for one in (best, mean))
+    return dataclasses.replace(record, best=sign * best, mean=sign * mean, cpu_seconds=cpu_seconds, info=info)
+
+
+def _number(optimizer: Optimizer, name: str, value: object) -> float:
+    """Give a number of a record as a checkpoint gives it back."""
+    if isinstance(value, Integral | np.bool_):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(f"expected {type(optimizer).__name__} to tell numbers by name, got {name}={value!r}")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 
+from daedal.evaluation.caller import Objective
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective, objective_name
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.registry import AnyAlgorithm, find_algorithm, restored_algorithm
-from daedal.problems.registry import canonical_problem, problem_file
+from daedal.problems.registry import canonical_problem, file_settings, problem_file
 from daedal.run.config import RunConfig
+from daedal.run.noise import Noise
 from daedal.settings.parameters import plain
 from daedal.spaces.description import described
 from daedal.spaces.space import Space
@@ -23,7 +26,11 @@ _MOST_WORKERS = 256
 
 
 def restored_config(
-    state: State, path: str, objective: AnyObjective | None = None, algorithm: AnyAlgorithm | None = None
+    state: State,
+    path: str,
+    objective: AnyObjective | None = None,
+    algorithm: AnyAlgorithm | None = None,
+    constraints: Sequence[Objective] = (),
 ) -> RunConfig:
     """Make the description of a run again.
 
@@ -35,12 +42,15 @@ def restored_config(
         Where it is, for messages.
     objective, algorithm
         The same ones again, if they are not daedal's own.
+    constraints
+        The same functions again.
     """
     try:
         kept = state.part("config")
         name, spec = kept.text("objective"), kept.text("spec") if kept.given("spec") else None
         config = RunConfig(
             objective=_objective(path, name, spec, objective),
+            constraints=tuple(constraints),
             n=None if kept.given("space") else kept.whole("n"),
             space=_space(kept),
             names=_names(kept),
@@ -51,11 +61,18 @@ def restored_config(
             shuffle=kept.truth("shuffle"),
             limits=_limits(kept.inner("limits")),
             evaluation=_evaluation(kept.inner("evaluation")),
+            noise=Noise.from_json(kept.inner("noise")) if kept.given("noise") else None,
         )
     except StateError as error:
         raise CheckpointError(f"{path}: {error}") from error
     if _essence(spec) != _essence(config.objective if isinstance(config.objective, str) else None):
         raise ValueError(f"expected the objective of the run, {name!r}, got {objective_name(config.objective)!r}")
+    count = kept.whole("constraints") if kept.given("constraints") else 0
+    if len(config.constraints) != count:
+        raise ValueError(
+            f"give the {count} constraints of the run again, as in daedal.resume({path!r}, f, constraints=[...]), got "
+            f"{len(config.constraints)}"
+        )
     return config
 
 
@@ -99,7 +116,7 @@ def _essence(spec: str | None) -> str | None:
     if spec is None:
         return None
     kind, file = problem_file(spec)
-    return canonical_problem(spec) if file is None else kind
+    return canonical_problem(spec) if file is None else f"{kind}{file_settings(spec)}"
 
 
 def _algorithm(kept: State, given: AnyAlgorithm | None) -> Algorithm:

@@ -22,6 +22,15 @@ def check_whole(name: str, value: object, *, least: int, of: str = "", hint: str
     return int(value)
 
 
+def check_multiple(owner: str, n: int, step: int, what: str, *, least: int = 1) -> None:
+    """Refuse a number of variables that is no multiple of what a block takes."""
+    check_whole("n", n, least=least, of=owner)
+    if n % step:
+        below = n - n % step
+        fits = f"{below} or {below + step}" if below >= least else f"{below + step}"
+        raise ValueError(f"{owner} needs n to be a multiple of {what}, got n={n}; try {fits}")
+
+
 def check_between(name: str, value: float, low: float, high: float) -> None:
     """Refuse a number outside low..high, nan included."""
     if not low <= value <= high:
@@ -46,6 +55,20 @@ def check_fits(count: int, what: str, *, available: int | None = None, advice: s
     if count > available:
         needed, there = readable_bytes(count), readable_bytes(available)
         raise ValueError(f"{what} takes about {needed} of memory, and this machine has {there}; {advice}")
+
+
+def readable_seconds(seconds: float) -> str:
+    """Write a time for a human reader, as in "3 hours".
+
+    Examples
+    --------
+    >>> readable_seconds(0.8), readable_seconds(5000), readable_seconds(200_000)
+    ('0.8 seconds', '83 minutes', '2.3 days')
+    """
+    units = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
+    unit, name = next((one for one in units if seconds >= 2 * one[0]), units[-1])
+    amount = seconds / unit
+    return f"{amount:.2g} {name}" if amount < 10 else f"{amount:,.0f} {name}"
 
 
 def machine_bytes(limits: Iterable[str] = _LIMITS) -> int:

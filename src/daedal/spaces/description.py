@@ -47,7 +47,11 @@ def read_space(path: str | os.PathLike[str]) -> Space:
     """Read a space from a TOML file; ValueError, with the file's name, for what is none."""
     text = read_text_input(path, "a space (TOML)")
     try:
-        return described(tomllib.loads(text))
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ValueError(f"expected a space as TOML in {os.fspath(path)}, but it cannot be read: {error}") from None
+    try:
+        return described(tables)
     except (ValueError, TypeError) as error:
         said = " ".join(str(error).split())
         raise ValueError(f"{os.fspath(path)}: {said}") from None

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
+from daedal.kernels import field_kinds
 from daedal.types import Bits
 
 Integers = NDArray[np.int64]
@@ -32,9 +32,9 @@ class Field(ABC):
     Attributes
     ----------
     kind
-        One of `daedal.kernels.repair`, or FREE.
+        One of `daedal.kernels.field_kinds`, or FREE.
     count, width, least, most
-        As there: values, members or items; bits of a number; members of a subset.
+        As in `daedal.kernels.repair.Code`: values, members or items; bits of a number; members of a subset.
     """
 
     kind: ClassVar[int] = FREE
@@ -75,7 +75,7 @@ class Field(ABC):
 class OneHotField(Field):
     """One of so many values, shape (rows,), with a bit for each; none where there is only one value."""
 
-    kind: ClassVar[int] = kernels.repair.ONE_HOT
+    kind: ClassVar[int] = field_kinds.ONE_HOT
     count: int
 
     @property
@@ -115,10 +115,10 @@ class NumberField(Field):
 
     @property
     def kind(self) -> int:  # type: ignore[override]
-        """As in `daedal.kernels.repair`; FREE where every code is that of a number."""
+        """As in `daedal.kernels.field_kinds`; FREE where every code is that of a number."""
         if self.count == 1 << self.width:
             return FREE
-        return kernels.repair.GRAY if self.gray else kernels.repair.BINARY
+        return field_kinds.GRAY if self.gray else field_kinds.BINARY
 
     @property
     def width(self) -> int:  # type: ignore[override]
@@ -154,7 +154,7 @@ class NumberField(Field):
 class SubsetField(Field):
     """Some of so many members, as 0 and 1, shape (rows, count), a bit for each: from least to most of them."""
 
-    kind: ClassVar[int] = kernels.repair.SUBSET
+    kind: ClassVar[int] = field_kinds.SUBSET
     count: int
     least: int
     most: int
@@ -209,7 +209,7 @@ class PermutationField(Field):
     The code is the place of each item, in binary. Where two items have the same place, both are moved apart.
     """
 
-    kind: ClassVar[int] = kernels.repair.PERMUTATION
+    kind: ClassVar[int] = field_kinds.PERMUTATION
     count: int
 
     @property

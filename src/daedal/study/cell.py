@@ -16,6 +16,7 @@ from daedal.objectives.spec import FileFunction, identity, spec_parts
 from daedal.optimizers.configuration import Algorithm
 from daedal.run.config import RunConfig
 from daedal.settings.parameters import Setting
+from daedal.spaces.description import described
 
 LIMITS = ("max_evaluations", "max_generations", "patience")
 """What may end a run of a study, beside the target; not the clock, which would make results depend on the machine."""
@@ -28,13 +29,15 @@ AUTO = "auto"
 class StudyProblem:
     """A problem of a study: what tables call it, and its name ("trap:k=5,n=50") or "path/to/file.py:function".
 
-    `n` and `by_row` are for a function in a file. Another `version`, any text, has runs of its own: it is for what a
-    file or a program depends on and nobody can see. A run with an evaluation beyond `timeout` seconds fails.
+    `n` or `space` (JSON, see `daedal.spaces.description`) and `by_row` are for a function in a file. Another `version`,
+    any text, has runs of its own: it is for what a file or a program depends on and nobody can see. A run with an
+    evaluation beyond `timeout` seconds fails.
     """
 
     name: str
     problem: str
     n: int | None = None
+    space: str | None = None
     by_row: bool = False
     minimize: bool = False
     target: float | None = None
@@ -64,6 +67,7 @@ class StudyProblem:
         return {
             "problem": identity(self.problem) if self.identity is None else self.identity,
             "n": self.n,
+            **({} if self.space is None else {"space": json.loads(self.space)}),
             "by_row": self.by_row,
             "minimize": self.minimize,
             "target": self.target,
@@ -135,6 +139,7 @@ class Cell:
         return RunConfig(
             objective=self.problem.objective(),
             n=self.problem.n,
+            space=None if self.problem.space is None else described(json.loads(self.problem.space)),
             algorithm=algorithm if self.popsize is None else algorithm.with_settings({"popsize": self.popsize}),
             seed=seed,
             minimize=self.problem.minimize,

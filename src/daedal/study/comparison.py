@@ -75,7 +75,7 @@ def as_run(result: Result) -> Run:
         seed=result.seed,
         status=DONE,
         success=result.success,
-        best=result.fitness,
+        best=result.score,
         optimum=result.optimum,
         evaluations=result.evaluations_to_best,
         seconds=result.cpu_seconds_to_best,
@@ -94,7 +94,7 @@ def summarise(results: Sequence[Result]) -> Summary:
     return Summary(
         runs=len(results),
         solved=sum(known) if known else None,
-        best=statistics.fmean(result.fitness for result in results),
+        best=statistics.fmean(result.score for result in results),
         evaluations=evaluations,
         evaluations_sd=evaluations_sd,
         cpu_seconds=statistics.fmean(cpu),

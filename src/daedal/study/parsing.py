@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from daedal.rng import check_seed
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import unknown
 from daedal.settings.plugins import is_file_spec
+from daedal.spaces.description import describe, described, read_space
+from daedal.spaces.space import Space
 from daedal.study.cell import AUTO, LIMITS, StudyAlgorithm, StudyProblem
 from daedal.study.stored_algorithm import stored_algorithm
 
@@ -58,15 +61,20 @@ def read_problem(given: object, folder: Path | None, *, stored: bool) -> StudyPr
     if n is not None:
         check_whole("n", n, least=1, hint="give the number of variables")
     Limits(target=target)  # checks it
-    problem = located(problem, folder)
-    if not stored and isinstance(read_objective(problem, n), str):  # refuses what cannot be made
+    problem, space = located(problem, folder), _space(table.get("space"), folder)
+    if space is not None and n is not None:
+        raise ValueError(f"expected n or a space, got both, n={n}")
+    size = n if space is None else space.n
+    if not stored and isinstance(read_objective(problem, size), str):  # refuses what cannot be made
         own = find_problem(problem).n
-        if n not in (None, own):
-            raise ValueError(f"expected n={own}, which the problem has, or no n, got n={n}")
+        if space is not None or n not in (None, own):
+            came = f"n={n}" if space is None else "a space"
+            raise ValueError(f"expected n={own}, which the problem has, or no n, got {came}")
     return StudyProblem(
         name=name,
         problem=problem,
         n=n,
+        space=None if space is None else json.dumps(describe(space)),
         by_row=read_bool("by_row", table.get("by_row", False)),
         minimize=read_bool("minimize", table.get("minimize", False)),
         target=None if target is None else float(target),
@@ -196,6 +204,19 @@ def _text(key: str, given: object, what: str) -> str:
     if not isinstance(given, str) or not given:
         raise ValueError(f"expected {key} to be {what}, got {key}={given!r}")
     return given
+
+
+def _space(given: object, folder: Path | None) -> Space | None:
+    """Read a space: the name of its file, a table, or, from a store, JSON."""
+    if given is None or isinstance(given, dict):
+        return None if given is None else described(given)
+    text = _text("space", given, "the name of a TOML file, or a table")
+    if not text.lstrip().startswith("{"):
+        return read_space(text if folder is None else folder / text)
+    try:
+        return described(json.loads(text))
+    except (ValueError, RecursionError, AttributeError) as error:
+        raise ValueError(f"expected the space of a problem, got {text:.60}: {error}") from None
 
 
 def _timeout(given: object) -> float | None:

@@ -233,7 +233,7 @@ class Store:
 def _row(result: Result) -> dict[str, Any]:
     return {
         "success": result.success,
-        "best": result.fitness,
+        "best": result.score,
         "optimum": result.optimum,
         "evaluations_to_best": result.evaluations_to_best,
         "evaluations": result.evaluations,
@@ -243,5 +243,5 @@ def _row(result: Result) -> dict[str, Any]:
         "cpu_seconds_to_best": result.cpu_seconds_to_best,
         "cpu_seconds": result.cpu_seconds,
         "stop": result.stop.value,
-        "x": to_text(result.x),
+        "x": to_text(result.x) if result.space is None else json.dumps(result.best),
     }

@@ -22,26 +22,26 @@ def odd(row: np.ndarray) -> float:
 def test_the_functions_of_workers_travel_and_agree() -> None:
     caller = Caller(odd, vectorized=False)
     for function in (ChunkFunction(caller), TimedFunction(caller, 60.0)):
-        values, errors, seconds = pickle.loads(pickle.dumps(function))((X, False))
+        values, errors, seconds, _ = pickle.loads(pickle.dumps(function))((X, False))
         assert np.array_equal(values, [1.0, np.nan, 3.0], equal_nan=True)
         assert set(errors) == {1}
         assert "ValueError: two for the row 110" in errors[1]
         assert 0 <= seconds < 60
         began, one, two, three = pickle.loads(pickle.dumps(RowsFunction(caller)))((X, False))
-        assert (began, one, three) == (None, (1.0, None), (3.0, None))
+        assert (began, one, three) == (None, (1.0, None, None), (3.0, None, None))
         assert np.isnan(two[0])
         assert two[1] == errors[1]
 
 
 def test_a_chunk_may_end_with_its_first_failure() -> None:
-    values, errors, _ = ChunkFunction(Caller(odd, vectorized=False))((X[[1, 0, 1]], True))
+    values, errors, *_ = ChunkFunction(Caller(odd, vectorized=False))((X[[1, 0, 1]], True))
     assert list(errors) == [0]
     assert np.isnan(values).all()
 
 
 def test_an_objective_that_gives_no_number_is_not_the_fault_of_a_row() -> None:
     nothing = Caller(lambda x: None)
-    values, errors, _ = ChunkFunction(nothing)((X, False))
+    values, errors, *_ = ChunkFunction(nothing)((X, False))
     assert list(errors) == [MISUSE]
     assert np.isnan(values).all()
     assert [part[1] for part in list(RowsFunction(nothing)((X, False)))[1:]] == [errors[MISUSE]] * 3
@@ -56,7 +56,7 @@ def test_a_row_that_hangs_in_somebody_elses_worker_is_left_alone() -> None:
         return float(row.sum())
 
     try:
-        values, errors, seconds = TimedFunction(Caller(hangs, vectorized=False), 2.0)((X, False))
+        values, errors, seconds, _ = TimedFunction(Caller(hangs, vectorized=False), 2.0)((X, False))
     finally:
         released.set()
     assert np.array_equal(values, [1.0, np.nan, 3.0], equal_nan=True)

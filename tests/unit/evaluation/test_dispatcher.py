@@ -84,7 +84,7 @@ class FakePool:
         return [Message(sent.ticket, *(self.fate(sent) or self.answer(sent))) for sent in done]
 
     def answer(self, sent: Sent) -> tuple[Event, Any]:
-        return Event.DONE, (np.array(list(map(score, sent.numbers))), {}, sum(map(self.a_row, sent.numbers)))
+        return Event.DONE, (np.array(list(map(score, sent.numbers))), {}, sum(map(self.a_row, sent.numbers)), None)
 
     def stop(self, ticket: Hashable) -> None:
         self.stopped.append(ticket)
@@ -258,7 +258,7 @@ def test_errors_are_those_of_the_rows_they_came_for() -> None:
             return Event.RAISED, "MemoryError: no room"
         if 40 in sent.numbers:
             values = np.array([np.nan if number == 40 else score(number) for number in sent.numbers])
-            return Event.DONE, (values, {sent.numbers.index(40): "forty"}, 0.1)
+            return Event.DONE, (values, {sent.numbers.index(40): "forty"}, 0.1, None)
         return None
 
     errors = check(FakePool(fate=fate).dispatcher().answers(ROWS[:200]), 200, {1, 40})
@@ -268,7 +268,7 @@ def test_errors_are_those_of_the_rows_they_came_for() -> None:
 
 
 def test_an_objective_that_gives_no_numbers_ends_it_all() -> None:
-    pool = FakePool(fate=lambda sent: (Event.DONE, (np.array([np.nan]), {MISUSE: "got None"}, 0.0)))
+    pool = FakePool(fate=lambda sent: (Event.DONE, (np.array([np.nan]), {MISUSE: "got None"}, 0.0, None)))
     with pytest.raises(ObjectiveMisuse, match="got None"):
         list(pool.dispatcher().answers(ROWS[:3]))
 
@@ -309,7 +309,7 @@ class TellingPool(FakePool):
             events = [(at, Message(sent.ticket, Event.PART, None))]
             for number in sent.numbers:
                 at += self.a_row(number)
-                events.append((at, Message(sent.ticket, Event.PART, (score(number), None))))
+                events.append((at, Message(sent.ticket, Event.PART, (score(number), None, None))))
             events.append((at + self.late_done, Message(sent.ticket, Event.DONE, None)))
             yield from events[self.told.get(sent.ticket, 0) :]
 

@@ -119,7 +119,7 @@ def test_rows_of_this_run_are_ahead_until_it_has_come_where_it_added_them(path: 
         assert not again.find_ahead(rows)[2].any()
         again.run = first.run
         for again.calls, expected in ((0, [2, 3, 4]), (3, [3, 4]), (4, [4]), (5, [])):
-            values, known, ahead = again.find_ahead(rows)
+            values, known, ahead, _ = again.find_ahead(rows)
             assert np.flatnonzero(ahead).tolist() == expected
             assert known.tolist() == [True] * 5 + [False]
             assert values[:5].tolist() == [0.0, 0.0, 1.0, 1.0, 1.0]

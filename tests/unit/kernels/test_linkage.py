@@ -22,7 +22,7 @@ def entropy(symbols: list[object]) -> float:
 def groups_of(rows: Bits, seed: int = 1) -> list[frozenset[int]]:
     n = rows.shape[1]
     masks = np.empty((2 * n, -(-n // 64)), np.uint64)
-    count = linkage_groups(pack(rows), n, np.array([seed], np.uint64), masks)
+    count = linkage_groups(pack(rows), n, np.empty(0, np.int64), np.array([seed], np.uint64), masks)
     return [frozenset(np.flatnonzero(row).tolist()) for row in unpack(masks[:count], n)]
 
 

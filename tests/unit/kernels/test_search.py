@@ -92,7 +92,9 @@ def test_a_mixing_asks_for_the_rows_of_its_twin_and_ends_where_it_does(name: str
         population = told.memory.add(pack(rows))
         told.answer()
         groups = np.empty((2 * N, 1), np.uint64)
-        count = kernels.linkage.linkage_groups(pack(rows), N, np.array([seed], np.uint64), groups)
+        count = kernels.linkage.linkage_groups(
+            pack(rows), N, np.empty(0, np.int64), np.array([seed], np.uint64), groups
+        )
         draws, progress, jobs = np.array([seed], np.uint64), np.zeros(2, np.int64), new_jobs(1, N, N)
         queue = np.array([2, 0, 5])
         while progress[1] < 3:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from problem_files import write_files
 
 import daedal
-from daedal.objectives.spec import FileFunction, identity, located, read_objective
+from daedal.objectives.spec import FileFunction, file_of, identity, located, read_objective, without_folder
 from daedal.problems import NK, write_nk
 
 X = np.array([[0, 1, 1], [0, 0, 0]], dtype=np.uint8)
@@ -63,6 +64,8 @@ def path_restored(monkeypatch: pytest.MonkeyPatch) -> None:
         ("nk:a.nk", "nk:/work/here/a.nk"),
         ("nk:/elsewhere/a.nk", "nk:/elsewhere/a.nk"),
         ("nk:n=30,k=4,seed=1", "nk:n=30,k=4,seed=1"),
+        ("mkp:below/a.txt,problem=3", "mkp:/work/here/below/a.txt,problem=3"),
+        ("maxsat:a.cnf", "maxsat:/work/here/a.cnf"),
         ("trap:k=5,n=50", "trap:k=5,n=50"),
         ("onemax", "onemax"),
     ],
@@ -101,6 +104,16 @@ def test_a_file_has_the_identity_of_its_content(tmp_path: Path, score: Path) -> 
     before = identity(f"{copy}:f")
     copy.write_text(SCORE + "\n")
     assert identity(f"{copy}:f") != before
+
+
+def test_settings_behind_a_file_are_part_of_its_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names = ("mkp:three.mkp", "mkp:three.mkp,problem=1", f"mkp:{tmp_path}/three.mkp, problem = 01")
+    assert len({identity(name) for name in names}) == 1
+    assert identity("mkp:three.mkp,problem=2") != identity("mkp:three.mkp")
+    assert without_folder("mkp:some/where/three.mkp,problem=2") == "mkp:three.mkp,problem=2"
+    assert file_of("mkp:some/where/three.mkp,problem=2") == "some/where/three.mkp"
 
 
 def test_an_identity_says_nothing_of_the_place(tmp_path: Path, score: Path) -> None:

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ioh_standin import skip_without_ioh
+from problem_files import with_file, write_files
 from run_helpers import registries_restored
 
 from daedal.problems import HIFF, NK, OneMax, Problem, Trap, write_nk
 from daedal.problems.registry import (
     ProblemKind,
     canonical_problem,
+    file_settings,
     find_problem,
     problem_file,
     problem_kinds,
@@ -101,6 +104,30 @@ def test_a_registered_problem_is_found_by_its_name() -> None:
     assert set(problem_kinds()) >= {"onemax", "trap", "hiff", "nk"}
 
 
+def test_a_first_word_may_stand_for_a_parameter() -> None:
+    def make(k: int, n: int = 8) -> Trap:
+        return Trap(k=k, n=n)
+
+    kind = ProblemKind(name="steps", summary="As trap", example="steps:4,n=8", make=make, first="k")
+    with registries_restored():
+        register_problem(kind)
+        for spec in ("steps:4", "steps: 4 , n=8", "steps:n=8,k=4", "steps:k=04"):
+            assert find_problem(spec) == Trap(k=4, n=8)
+            assert canonical_problem(spec) == "steps:4,n=8"
+            assert problem_file(spec) == ("steps", None)
+        assert canonical_problem(canonical_problem("steps:4")) == "steps:4,n=8"
+        for spec, says in (
+            ("steps:n=8,4", "got '4'"),
+            ("steps:4,8", "got '8'"),
+            ("steps:4,k=4", "k of steps once"),
+            ("steps:four", "k=four"),
+            ("steps:n=8", "given k"),
+            ("steps:4,=8", "got '=8'"),
+        ):
+            with pytest.raises(ValueError, match=says):
+                find_problem(spec)
+
+
 def test_a_name_is_looked_up_without_looking_at_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trap").mkdir()
@@ -131,7 +158,9 @@ def test_the_canonical_name_has_all_parameters_in_order(spec: str, canonical: st
 
 
 @pytest.mark.parametrize("example", sorted(kind.example.partition(" ")[0] for kind in problem_kinds().values()))
-def test_the_canonical_name_of_each_example_names_the_same(example: str) -> None:
+def test_the_canonical_name_of_each_example_names_the_same(example: str, tmp_path: Path) -> None:
+    skip_without_ioh(example)
+    example = with_file(example, tmp_path)
     made, again = find_problem(example), find_problem(canonical_problem(example))
     x = np.tri(made.n, dtype=np.uint8)
     assert np.array_equal(made.evaluate(x), again.evaluate(x))
@@ -153,3 +182,43 @@ def test_the_file_of_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert problem_file("nk:n=6,k=2") == ("nk", "n=6,k=2")
     with pytest.raises(ValueError, match=r"'nnk'.*'nk'"):
         problem_file("nnk:some/file.nk")
+
+
+def test_a_file_can_be_followed_by_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert problem_file("mkp:three.mkp,problem=2") == ("mkp", "three.mkp")
+    assert problem_file("mkp:gone/three.mkp , problem = 2") == ("mkp", "gone/three.mkp ")  # it need not be there
+    assert canonical_problem("mkp:three.mkp") == "mkp:three.mkp,problem=1"
+    assert canonical_problem("mkp:three.mkp, problem = 02") == "mkp:three.mkp,problem=2"
+    assert [find_problem(f"mkp:three.mkp,problem={number}").n for number in (1, 2, 3)] == [3, 4, 2]
+    assert find_problem("mkp:three.mkp").n == 3
+    Path("tiny.mkp").rename("a,problem=2")
+    assert problem_file("mkp:a,problem=2") == ("mkp", "a,problem=2")
+    assert find_problem("mkp:a,problem=2").n == 4
+    assert file_settings("mkp:a,problem=2") == ",problem=1"
+    assert problem_file("maxsat:a,b=c") == ("maxsat", "a,b=c")  # nothing can be set of it
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("mkp", "mkp:FILE.*got 'mkp'"),
+        ("maxsat:", "maxsat:FILE"),
+        ("mkp:three.mkp,problem=4", "3 problems, got problem=4"),
+        ("mkp:three.mkp,problem=0", "problem=0"),
+        ("mkp:three.mkp,problem=one", "whole number, got problem=one"),
+        ("mkp:three.mkp,problem=", "got 'problem='"),
+        ("mkp:three.mkp,problme=1", "'problem'"),
+        ("mkp:three.mkp,problem=1,problem=2", "twice"),
+        ("qubo:tiny.qubo,problem=2", "1 problem, got problem=2"),
+        ("qubo:n=3", "found nothing there"),
+    ],
+)
+def test_files_and_settings_that_do_not_fit_are_refused(
+    spec: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((ValueError, FileNotFoundError), match=says):
+        find_problem(spec)

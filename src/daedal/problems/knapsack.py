@@ -1,0 +1,155 @@
+"""Knapsacks: the profit of what is taken along; what it weighs, in one or more dimensions, is limited."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal import kernels
+from daedal.problems.base import fill_fitness
+from daedal.settings.checks import check_whole
+from daedal.types import Bits, Fitness, check_bits
+
+EXACT_ENTRIES = 2**27
+"""Items times units of capacity up to which the optimum of one dimension is computed when asked for."""
+
+SPAWN_KEY = (0x4B50,)  # Sets the stream of `Knapsack.random` ("KP" in ASCII) apart from all others of the same seed
+MOST_ITEMS = 10**7  # of a random knapsack
+LIGHTEST, HEAVIEST = 10, 100  # Range of the profits and weights that `Knapsack.random` draws
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Knapsack:
+    """The profit of the items that are taken along, with a limit for each of m kinds of weight.
+
+    The fitness is the profit alone. Whether all of it can be carried is what `violations` says. Arrays are copied, and
+    read-only.
+
+    Parameters
+    ----------
+    profits
+        Finite numbers of at least 0, shape (n,).
+    weights
+        Finite numbers of at least 0, shape (m, n).
+    capacities
+        Finite numbers of at least 0, shape (m,).
+    known_optimum
+        Largest profit that can be carried, or the best known, where the source of the instance states it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from daedal.types import from_text
+    >>> bag = Knapsack(np.array([3, 4, 5]), np.array([[2, 3, 4]]), np.array([5]))
+    >>> bag.evaluate(from_text("011")[None]), bag.violations(from_text("011")[None])
+    (array([9.]), array([[2.]]))
+    >>> bag.optimum, bag.solution
+    (7.0, array([1, 1, 0], dtype=uint8))
+    """
+
+    profits: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    capacities: NDArray[np.float64]
+    known_optimum: float | None = None
+
+    def __post_init__(self) -> None:
+        arrays = {name: np.array(getattr(self, name)) for name in ("profits", "weights", "capacities")}
+        shape = arrays["weights"].shape
+        if len(shape) != 2 or 0 in shape:
+            raise ValueError(f"expected weights of shape (m, n), got shape={shape}")
+        expected = {"profits": shape[1:], "weights": shape, "capacities": shape[:1]}
+        for name, array in arrays.items():
+            if array.shape != expected[name] or array.dtype.kind not in "fiu":
+                came = f"shape={array.shape}, dtype={array.dtype}"
+                raise ValueError(f"expected {name} as numbers of shape {expected[name]}, got {came}")
+            if not ((array >= 0) & (array < math.inf)).all():
+                raise ValueError(f"expected finite {name} of at least 0, got {array.min()}..{array.max()}")
+            array = array.astype(np.float64, order="C")
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if self.known_optimum is not None and not math.isfinite(self.known_optimum):
+            raise ValueError(f"expected a finite known_optimum or None, got {self.known_optimum}")
+
+    @classmethod
+    def random(cls, n: int, seed: int) -> Knapsack:
+        """Draw a knapsack of one dimension: profits and weights uniform in 10..100, half of all weight to be carried.
+
+        Parameters
+        ----------
+        n
+            Number of items, in 1..10^7.
+        seed
+            At least 0; the same seed gives the same knapsack everywhere.
+
+        Examples
+        --------
+        >>> Knapsack.random(n=20, seed=1)
+        Knapsack(n=20, m=1)
+        """
+        check_whole("n", n, least=1, of="knapsack")
+        check_whole("seed", seed, least=0, of="knapsack")
+        if n > MOST_ITEMS:
+            raise ValueError(f"knapsack needs n of at most {MOST_ITEMS}, got n={n}")
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=SPAWN_KEY)))
+        profits, weights = rng.integers(LIGHTEST, HEAVIEST + 1, size=(2, n))
+        return cls(profits, weights[None], np.array([weights.sum() // 2]))
+
+    def __repr__(self) -> str:
+        return f"Knapsack(n={self.n}, m={len(self.capacities)})"
+
+    @property
+    def n(self) -> int:
+        """Number of variables, which is that of the items."""
+        return len(self.profits)
+
+    @property
+    def optimum(self) -> float | None:
+        """Largest profit that can be carried: as stated, or computed for one dimension of whole numbers."""
+        if self.known_optimum is not None:
+            return self.known_optimum
+        solution = self._exact
+        return None if solution is None else float(self.evaluate(solution[None])[0])
+
+    @property
+    def solution(self) -> Bits | None:
+        """A row, shape (n,), of that profit that can be carried, or None where it is not computed."""
+        return None if self._exact is None else self._exact.copy()
+
+    @cached_property
+    def _exact(self) -> Bits | None:
+        whole = len(self.capacities) == 1 and bool((self.weights == np.floor(self.weights)).all())
+        if not whole or self.n * (min(self.capacities[0], self.weights.sum()) + 1) > EXACT_ENTRIES:
+            return None
+        return _pack(self.profits, self.weights[0].astype(np.int64), int(min(self.capacities[0], self.weights.sum())))
+
+    def evaluate(self, x: Bits) -> Fitness:
+        """Give the profit, shape (rows,), of each row of x, shape (rows, n)."""
+        return fill_fitness(kernels.combinatorial.weighted_ones, x, self.n, self.profits)
+
+    def violations(self, x: Bits) -> NDArray[np.float64]:
+        """Give the load less the capacity, shape (rows, m): at most 0 where the items of a row can be carried."""
+        check_bits(x, self.n)
+        out = np.empty((len(x), len(self.capacities)))
+        kernels.combinatorial.excess_loads(np.ascontiguousarray(x), self.weights, self.capacities, out)
+        return out
+
+
+def _pack(profits: NDArray[np.float64], weights: NDArray[np.int64], capacity: int) -> Bits:
+    """Find the items of the largest profit by dynamic programming over the capacity."""
+    best = np.zeros(capacity + 1)  # profit of the items so far, for each capacity
+    taken = np.zeros((len(profits), capacity + 1), dtype=np.bool_)
+    for i, (profit, weight) in enumerate(zip(profits, weights, strict=True)):
+        if weight <= capacity:
+            with_it = best[: capacity + 1 - weight] + profit
+            taken[i, weight:] = with_it > best[weight:]
+            best[weight:] = np.maximum(best[weight:], with_it)
+    row = np.zeros(len(profits), dtype=np.uint8)
+    for i in reversed(range(len(profits))):
+        if taken[i, capacity]:
+            row[i] = 1
+            capacity -= int(weights[i])
+    return row

@@ -1,0 +1,65 @@
+"""The result of a run, in the objective's own signs and order."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from daedal.limits import StopReason, meets
+from daedal.objectives.bound import BoundObjective
+from daedal.optimizers.base import is_fresh
+from daedal.result import Result
+from daedal.run.loop import Run
+from daedal.run.outcome import Outcome
+
+if TYPE_CHECKING:
+    from daedal.run.config import RunConfig
+
+
+def result_of(config: RunConfig, objective: BoundObjective, run: Run, outcome: Outcome) -> Result:
+    """Report how a run ended."""
+    best, goal, evaluator, settings = outcome.best, config.goal(objective), run.evaluator, config.algorithm.settings()
+    feasible = best.fitness > -math.inf and not outcome.violation > 0
+    popsize = settings.get("popsize")
+    if popsize == "auto":
+        popsize = getattr(run.optimizer, "popsize", None)  # the last one
+    else:
+        settings.pop("popsize", None)
+    return Result(
+        x=objective.to_objective(best.x),
+        fitness=config.sign * best.fitness,
+        feasible=feasible,
+        violation=0.0 if feasible else outcome.violation,
+        violations=outcome.violations,
+        success=None if goal is None else feasible and _is_reached(run, outcome, config.sign * goal),
+        stop=outcome.stop,
+        evaluations=evaluator.evaluations,
+        evaluations_to_best=best.evaluations,
+        evaluated=evaluator.evaluated,
+        cached=evaluator.cached,
+        failed=evaluator.failed,
+        failures=tuple(evaluator.failures),
+        batches=evaluator.batches,
+        generations=outcome.history[-1].generation if outcome.history else 0,
+        seconds=outcome.seconds,
+        cpu_seconds=outcome.cpu_seconds,
+        cpu_seconds_to_best=outcome.cpu_seconds_to_best,
+        history=outcome.history,
+        algorithm=config.algorithm.name,
+        settings=settings,
+        popsize=popsize if isinstance(popsize, int) else None,
+        seed=config.seed,
+        optimum=config.optimum(objective),
+        explanation=getattr(run.optimizer, "explanation", ""),
+        space=config.space,
+        names=config.names,
+        standard_error=best.standard_error,
+        measurements=best.measurements,
+    )
+
+
+def _is_reached(run: Run, outcome: Outcome, target: float) -> bool:
+    """Whether a run has reached a target: where values scatter, only a mean that has ended it does so."""
+    if is_fresh(run.optimizer):
+        return outcome.stop is StopReason.TARGET
+    return meets(outcome.best.fitness, target)
