@@ -89,7 +89,7 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> selector = SubsetSelector(GaussianNB(), max_features=2, random_state=0).fit(X, y)
     >>> selector.get_feature_names_out()
-    array(['petal length (cm)', 'petal width (cm)'], dtype=object)
+    array(['petal width (cm)'], dtype=object)
     """
 
     def __init__(
