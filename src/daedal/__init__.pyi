@@ -1,5 +1,6 @@
 from daedal import models as models
 from daedal import problems as problems
+from daedal import sklearn as sklearn
 from daedal.evaluation.caller import ObjectiveError as ObjectiveError
 from daedal.evaluation.failures import Failure as Failure
 from daedal.limits import BudgetWarning as BudgetWarning

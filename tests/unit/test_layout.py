@@ -26,6 +26,7 @@ LAYERS = (
     ("study",),
     ("cli",),
     ("optimize",),
+    ("sklearn",),
 )
 """From the bottom up: a room imports from those below it, and from itself."""
 

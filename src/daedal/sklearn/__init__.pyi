@@ -1,0 +1,1 @@
+from daedal.sklearn.selector import SubsetSelector as SubsetSelector
