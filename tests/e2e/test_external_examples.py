@@ -72,9 +72,9 @@ def test_an_example_is_the_function_that_it_says(
 
 def test_the_page_shows_the_examples_as_they_are() -> None:
     page = (ROOT / "docs" / "external.md").read_text()
-    blocks = re.findall(r"^```(?:sh|awk|c)\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```(?:sh|awk|c|python|toml)\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
     examples = sorted(EXAMPLES.iterdir())
-    assert [path.name for path in examples] == ["count_ones.sh", "leading_ones.c", "trap.awk"]
+    assert [path.name for path in examples] == ["build.py", "build.toml", "count_ones.sh", "leading_ones.c", "trap.awk"]
     for path in examples:
         assert path.read_text() in blocks, path.name
         assert f"examples/external/{path.name}" in page

@@ -37,7 +37,9 @@ def same(report: dict[str, Any], result: daedal.Result) -> None:
     assert report["version"] == daedal.__version__
     assert report["seconds"] > 0
     assert report["cpu_seconds"] > 0
-    for name in set(FIELDS) - {"problem", "x", "stop", "carried_out", "failures", "version", "seconds", "cpu_seconds"}:
+    assert report["violations"] == list(result.violations)
+    told = {"problem", "x", "stop", "carried_out", "failures", "version", "seconds", "cpu_seconds", "violations"}
+    for name in set(FIELDS) - told:
         assert report[name] == getattr(result, name), name
 
 
