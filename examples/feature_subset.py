@@ -2,7 +2,8 @@
 
     python examples/feature_subset.py
 
-30 features, of which 8 matter; the score is the fit on held-out data less a price for each feature.
+30 features, of which 8 matter; the score is the fit on held-out data less a price for each feature. For scikit-learn's
+models there is a selector that knows more of features: `daedal.sklearn.SubsetSelector`, see docs/features.md.
 """
 
 from __future__ import annotations
