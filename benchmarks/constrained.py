@@ -95,9 +95,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--evaluations", type=int, default=50_000)
     parser.add_argument("--algorithm", default="auto")
+    parser.add_argument("--only", default="", help="problems whose names have this in them")
     given = parser.parse_args()
     print("| problem | solved | evaluations, mean of the solved | infeasible |\n|---|---|---|---|")
-    for case in [*knapsack_files(), knapsack(), equalities(), blocks()]:
+    for case in (one for one in [*knapsack_files(), knapsack(), equalities(), blocks()] if given.only in one.name):
         results = [
             daedal.maximize(
                 case.function,

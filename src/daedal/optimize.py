@@ -263,7 +263,7 @@ def resume(
     (True, 60.0)
     """
     state = load_checkpoint(checkpoint)
-    checkpointer = Checkpointer(checkpoint, every, overwrite=True)
+    checkpointer = Checkpointer(os.path.realpath(checkpoint), every, overwrite=True)  # behind a link, the file itself
     config = restored_config(state, os.fspath(checkpoint), objective, algorithm, check_functions(constraints))
     config = config.evaluated_by(workers=workers, executor=executor, executor_timeout=executor_timeout)
     return config.run(state=state, checkpointer=checkpointer, display=_display(progress), callback=callback)

@@ -38,7 +38,7 @@ def resume(
 ) -> None:
     """Go on with a run from its checkpoint, as if it had never been broken off."""
     state = load_checkpoint(checkpoint)
-    checkpointer = Checkpointer(checkpoint, every, overwrite=True)
+    checkpointer = Checkpointer(checkpoint.resolve(), every, overwrite=True)  # behind a link, the file itself
     size = state.part("config").whole("n")
     with stdout_kept():
         objective = None if problem is None else read_objective(problem, size, persistent=persistent)

@@ -249,7 +249,8 @@ class Run:
 
     def _keep(self) -> None:
         if self.checkpointer is not None:
-            self.checkpointer.write(self.state())
+            with self._interrupts.hold():  # so that it knows what it has left there
+                self.checkpointer.write(self.state())
 
     def _outcome(self) -> Outcome:
         best, standing = self._found(), self.evaluator.standing()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daedal
+from daedal.limits import StopReason
 from daedal.optimizers.records import Generation
+from daedal.run import checkpoint
 from daedal.run.checkpoint import Checkpointer, history_state, load_checkpoint, restored_history
 from daedal.storage.atomic import previous_path
 from daedal.types import State
@@ -168,3 +171,41 @@ def test_whole_numbers_stay_whole_and_what_was_not_told_is_not_there() -> None:
     told: list[dict[str, float]] = [{}, {"epochs": 3, "error": 0.5}, {"epochs": 0}]
     records = [Generation(generation=g, evaluations=g, best=0.0, mean=0.0, info=info) for g, info in enumerate(told)]
     assert repr([dict(record.info) for record in restored_history(history_state(records))]) == repr(told)
+
+
+def test_a_run_goes_on_behind_a_link(tmp_path: Path) -> None:
+    """The file that it leads to is kept up to date, and the link stays one."""
+    path, link = tmp_path / "run.ckpt", tmp_path / "link.ckpt"
+    how = {"algorithm": "umda", "popsize": 20, "seed": 1, "max_generations": 6}
+    daedal.maximize("onemax:n=30", checkpoint=path, callback=lambda record: record.generation == 1, **how)
+    link.symlink_to(path)
+    before = path.read_bytes()
+    assert daedal.resume(link).generations > 1
+    assert link.is_symlink()
+    assert path.read_bytes() != before
+
+
+def test_ctrl_c_waits_until_a_checkpoint_is_written_and_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the run would not know the file as its own when it writes the next one."""
+    written: list[Path] = []
+    real = checkpoint.write_checkpoint_file
+
+    def interrupted(path: Path, **state: Any) -> None:
+        real(path, **state)
+        written.append(path)
+        if len(written) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(
+        Checkpointer.__init__, "__kwdefaults__", {**Checkpointer.__init__.__kwdefaults__, "write": interrupted}
+    )
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started this may have it ignored
+    how: dict[str, Any] = {
+        "algorithm": "umda",
+        "popsize": 20,
+        "seed": 1,
+        "checkpoint": tmp_path / "run.ckpt",
+        "every": 1,
+    }
+    assert daedal.maximize("onemax:n=60", **how).stop is StopReason.INTERRUPTED
+    assert len(written) == 3
