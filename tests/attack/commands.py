@@ -27,7 +27,9 @@ PROBLEMS = (
     "mine.py:loud", "mine.py:bad", "mine.py:nothing", "mine.py:odd", "mine.py:missing", "mine.py", "cmd:cat",
     "cmd:./notes.txt", "cmd:true", "cmd:false", "cmd:", "cmd:sh -c 'while read x; do echo 1; done'", "onemax:n=0",
     "onemax:n=-1", "onemax", "trap:k=3,n=8", "onemax:n=8,n=9", "nk:study.toml", "nk:zero", "nk:fifo", "nk:folder",
-    "nk:loop", "notes.txt:f", "study.toml:f", "folder:f",
+    "nk:loop", "notes.txt:f", "study.toml:f", "folder:f", "mine.py:tuned", "mine.py:bounded", "maxsat:tiny.cnf",
+    "maxsat:tiny.wcnf", "ising:tiny.ising", "maxcut:tiny.graph", "mkp:three.mkp,problem=2", "mkp:three.mkp,problem=9",
+    "qubo:two.qubo", "qubo:tiny.cnf", "labs:n=8", "leadingones:n=8", "knapsack:n=8", "pbo:18,n=8",
 )  # fmt: skip
 FILES = (*zoo.PLAIN, *zoo.KINDS, *zoo.LINKS, *zoo.OTHERS, *zoo.NODES)
 PATHS = (
@@ -65,6 +67,8 @@ BASES: dict[str, tuple[str, ...]] = {
 }
 """What makes a command do something in no time; everything in it may be changed."""
 
+SPACED = ("mine.py:tuned", "--space", "space.toml", "-a", "ils", "--seed", "1", "--max-evaluations", "60")
+
 WEIGHTS = {
     "solve": 40,
     "resume": 8,
@@ -77,7 +81,10 @@ WEIGHTS = {
 SLOW = {"--dask", "--install-completion", "--show-completion"}
 """Seconds to start, or changes to a shell's own files: not drawn."""
 
-OUTPUTS = {"--checkpoint": "checkpoint", "--cache": "cache", "--store": "store", "--output": "table", "-o": "table"}
+OUTPUTS = {
+    "--checkpoint": "checkpoint", "--cache": "cache", "--store": "store", "--output": "table", "-o": "table",
+    "--log": "folder",
+}  # fmt: skip
 WRITES_STORE = ("study run", "study merge", "reproduce table1", "reproduce figures")
 BESIDE = ("", ".previous", "-wal", "-shm", "-journal", ".lock")
 
@@ -107,6 +114,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "--test": ("signed-rank", "mann-whitney"), "--problem": ("onemax:n=8", "nk"), "--max-seconds": ("1", "0.01"),
     "--timeout": ("5",), "--n": ("8", "4", "1", "9"), "--runs": ("1", "2"), "--confirm": ("0", "1"),
     "--max-popsize": ("20", "50"), "--name": ("mine",), "--budget": ("20", "30"), "--nk-dir": PATHS,
+    "--space": ("space.toml", "space.toml", *PATHS), "--repeats": ("2", "3"), "--log": ("folder", "new", "mine.py"),
     "--format": ("rich", "markdown", "latex", "csv", "json", "parquet"), **dict.fromkeys(OUTPUTS, PATHS),
 }  # fmt: skip
 """Values that an option may well take; numbers where nothing is said."""
@@ -118,7 +126,8 @@ def draw(rng: random.Random) -> tuple[str, list[str]]:
         return "", [odd_text(rng) for _ in range(rng.randrange(3))]
     command = rng.choices(list(BASES), [WEIGHTS.get(name, 4) for name in BASES])[0]
     places = {"PROBLEM": PROBLEMS, "PATH": PATHS}
-    words = [rng.choice(places[word]) if word in places else word for word in BASES[command]]
+    base = SPACED if command == "solve" and rng.random() < 0.1 else BASES[command]
+    words = [rng.choice(places[word]) if word in places else word for word in base]
     options = options_of(command)
     for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4))):
         what = rng.random()

@@ -9,6 +9,7 @@ import stat
 import tempfile
 from pathlib import Path
 
+import problem_files
 import sandbox
 
 MINE = """\
@@ -24,6 +25,12 @@ def g(row):
 def loud(x):
     print("hello"); os.write(1, b"from below\\n")
     return x.sum(axis=1)
+
+def tuned(values):
+    return values["size"] + (values["mode"] == "fast")
+
+def bounded(x):
+    return x.sum(axis=1), x.sum(axis=1) - 5
 
 def bad(x):
     raise RuntimeError("the simulator\\nis \\x1b[31mdown\\x07 \\udcff")
@@ -49,6 +56,12 @@ budgets = [30, 60]
 problems = ["onemax:n=6"]
 algorithms = ["ils", "umda"]
 """
+SPACE = """\
+size = { type = "integer", low = 1, high = 9 }
+mode = { type = "choice", values = ["fast", "small", "=1+1", "\\u001b[31m"] }
+some = { type = "subset", items = 5, at_most = 2 }
+order = { type = "permutation", items = 3 }
+"""
 PLAIN = {
     "mine.py": MINE,
     "study.toml": STUDY,
@@ -58,12 +71,15 @@ PLAIN = {
     "valued.txt": "00000000 0\n11110000 4\n",
     "data.csv": "a,b\n1,2\n",
     "report.md": "# A report\n",
+    "space.toml": SPACE,
+    "values.jsonl": '{"size": 3, "mode": "fast", "some": [1], "order": [2, 0, 1], "fitness": 4}\n',
     "empty": "",
+    **{name: text for name, (_, text) in problem_files.FILES.items()},
 }
 KINDS = {
     "run.ckpt": "checkpoint", "run.ckpt.previous": "checkpoint", "own.ckpt": "checkpoint", "store.db": "store",
-    "budgets.db": "store", "cache.db": "cache", "land.nk": "nk", "data.csv": "table", "report.md": "table",
-    "empty": "empty",
+    "budgets.db": "store", "cache.db": "cache", "land.nk": "nk", "tiny.nk": "nk", "data.csv": "table",
+    "report.md": "table", "empty": "empty",
 }  # fmt: skip
 """What may be replaced, and by what: everything else that is there stays as it is."""
 
