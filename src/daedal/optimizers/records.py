@@ -76,8 +76,14 @@ class Generation:
         Best fitness so far.
     mean
         Mean fitness of the rows evaluated in this generation, those of finite fitness.
+    sd
+        Their standard deviation; None where nobody has told.
+    batches
+        Batches evaluated so far.
     cpu_seconds
         CPU time of the run so far.
+    seconds, objective_seconds
+        Time on the clock so far, and how much of it evaluations took; the rest is the search's own.
     info
         What the optimizer reports: training epochs, error, ...
     """
@@ -86,5 +92,9 @@ class Generation:
     evaluations: int
     best: float
     mean: float
+    sd: float | None = None
+    batches: int = 0
     cpu_seconds: float = 0.0
+    seconds: float = 0.0
+    objective_seconds: float = 0.0
     info: Info = field(default_factory=dict)

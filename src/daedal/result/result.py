@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.failures import Failure
-from daedal.limits import StopReason
+from daedal.limits import Limits, StopReason
 from daedal.optimizers.records import Generation
+from daedal.result.trace import Trace
 from daedal.settings.parameters import Setting
 from daedal.spaces.given import FITNESS
 from daedal.spaces.plain import Value
@@ -19,6 +20,13 @@ from daedal.types import Bits, to_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+class Solution(NamedTuple):
+    """A row that was evaluated, shape (n,), and its value."""
+
+    x: Bits
+    fitness: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,6 +78,16 @@ class Result:
         What the algorithm chose to do, and why, in a sentence; nothing where it had no choice.
     space, names
         The space, or the names of the bits, where any were given.
+    problem
+        What the objective is called.
+    minimize
+        Whether small values were looked for.
+    limits
+        What would have ended the run; its target is that of the user, beside which there may be an optimum.
+    again
+        One line that makes the run again: a command, or a line of Python where the objective is a function.
+    trace
+        What the search looked like on the way, and what it learned; None where nobody kept it.
 
     Examples
     --------
@@ -109,6 +127,16 @@ class Result:
     measurements: int = 1
     space: Space | None = None
     names: tuple[str, ...] | None = None
+    problem: str = ""
+    minimize: bool = False
+    limits: Limits = field(default_factory=Limits)
+    again: str = ""
+    trace: Trace | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of bits."""
+        return len(self.x)
 
     @property
     def best(self) -> dict[str, Value] | None:
