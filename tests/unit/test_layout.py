@@ -23,7 +23,7 @@ LAYERS = (
     ("evaluation", "optimizers"),
     ("objectives", "result"),
     ("run",),
-    ("study",),
+    ("studies",),
     ("cli",),
     ("optimize",),
     ("sklearn",),
