@@ -14,20 +14,21 @@ from rich.table import Table
 
 from daedal.cli.output import file_name, is_standard, new_folder, say, shown, write_pieces
 from daedal.cli.study_tables import budget_table, rich_table, sizes_table
+from daedal.plot.budget_figure import draw_budgets
+from daedal.plot.size_figure import draw_sizes
+from daedal.plot.style import figure_files, find_matplotlib, save
 from daedal.settings.parameters import unknown
 from daedal.settings.texts import printable
 from daedal.storage.kinds import check_place
-from daedal.study.analysis import Row, Runs
-from daedal.study.anytime import draw_anytime
-from daedal.study.budgets import BudgetRow, analyse_budgets
-from daedal.study.export import export as exported
-from daedal.study.figures import draw, figure_files, find_matplotlib, save
-from daedal.study.files import FIGURES, TABLES
-from daedal.study.published import published
-from daedal.study.rank_tests import Test
-from daedal.study.spec import Study, StudyProblem
-from daedal.study.status import Status
-from daedal.study.tables import (
+from daedal.studies.analysis import Row, Runs
+from daedal.studies.budgets import BudgetRow, analyse_budgets
+from daedal.studies.export import export as exported
+from daedal.studies.files import FIGURES, TABLES
+from daedal.studies.published import published
+from daedal.studies.rank_tests import Test
+from daedal.studies.spec import Study, StudyProblem
+from daedal.studies.status import Status
+from daedal.studies.tables import (
     BUDGET_COLUMNS,
     ROW_COLUMNS,
     SIZE_COLUMNS,
@@ -40,7 +41,7 @@ from daedal.study.tables import (
     markdown,
     sizes_markdown,
 )
-from daedal.study.wording import counted
+from daedal.studies.wording import counted
 
 _ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask
@@ -163,11 +164,11 @@ def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> N
             raise ValueError(unknown("problem of the study", name, known))
     for problem, path in prepare_figures(study, folder).items():
         if problem is None:
-            figure = draw_anytime(analyse_budgets(study, runs), names)
+            figure = draw_budgets(analyse_budgets(study, runs), names)
         elif names and problem.name not in names:
             continue
         else:
-            figure = draw(study, runs, problem)
+            figure = draw_sizes(study, runs, problem)
         for written in save(figure, path):
             say(shown(written))
 

@@ -1,0 +1,136 @@
+"""How all figures look, and how they are written to files."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from daedal.settings.texts import printable
+from daedal.storage.atomic import replace_file
+from daedal.studies.files import FIGURES
+from daedal.studies.spec import StudyProblem
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+# Seven and four have no common divisor: 28 algorithms differ without colours. The colours differ in lightness, too.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":")
+COLOURS = ("#10223f", "#a3262a", "#2b93a7", "#e8a531", "#5b2a86", "#4a7d2f", "#c58fb5")
+
+STYLE = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same letters everywhere
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,  # "99.2", not "+9.9e1"
+    "svg.hashsalt": "daedal",  # or the names inside an SVG would be drawn at random
+}
+_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": "daedal"}, "png": {"Software": "daedal"}}
+GREY = "#555555"
+
+
+def figure_files(path_without_suffix: Path) -> dict[str, Path]:
+    """Give the files of a figure by format."""
+    # Not with_suffix: "nk_n=30,k=4.1" has a dot of its own.
+    return {form: path_without_suffix.with_name(f"{path_without_suffix.name}.{form}") for form in FIGURES}
+
+
+def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = tuple(FIGURES)) -> list[Path]:
+    """Write a figure in several formats, and give the files; the same figure gives the same bytes."""
+    matplotlib = find_matplotlib()
+    files = figure_files(path_without_suffix)
+    with matplotlib.rc_context(STYLE):
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # it stays as it is: what fits depends on the dots an inch of the format before
+    for form in formats:
+        drawn = io.BytesIO()
+        with matplotlib.rc_context(STYLE):
+            figure.savefig(drawn, format=form, dpi=200, metadata=_METADATA[form])
+        replace_file(files[form], partial(_write, drawn.getvalue()), kind=FIGURES[form])
+    return [files[form] for form in formats]
+
+
+def _write(content: bytes, file: BinaryIO) -> None:
+    file.write(content)
+
+
+def find_matplotlib() -> Any:
+    """Give matplotlib, or say how to install it."""
+    try:
+        return importlib.import_module("matplotlib")
+    except ImportError as error:
+        raise ValueError('figures need matplotlib: pip install "daedal[plot]"') from error
+
+
+def draw_goal(axes: Axes, problem: StudyProblem, optimum: float | None) -> None:
+    """Draw what there is to reach, if it is known."""
+    name, value = ("target", problem.target) if optimum is None else ("optimum", optimum)
+    if value is None or not math.isfinite(value):
+        return
+    axes.axhline(value, linestyle=(0, (5, 3)), linewidth=0.9, color=GREY, zorder=1, label="_optimum")
+    # No point is beyond the optimum: on that side of the line there is room.
+    axes.annotate(
+        name,
+        (0.0, value),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(4, -3 if problem.minimize else 3),
+        textcoords="offset points",
+        va="top" if problem.minimize else "bottom",
+        fontsize=8,
+        color=GREY,
+    )
+
+
+def log_axis(axes: Axes) -> None:
+    """Make the horizontal axis logarithmic, with at least two labels, however little it spans."""
+    ticker = importlib.import_module("matplotlib.ticker")
+    axes.set_xscale("log")
+    axes.margins(x=0.05, y=0.1)
+    if not math.isfinite(axes.dataLim.minposx):
+        axes.set_xlim(1, 10)  # no point at all, and a logarithmic axis cannot begin at zero
+    low, high = axes.get_xlim()
+    if high < 5 * low:
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(4))
+    else:
+        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,), numticks=12))
+    axes.xaxis.set_minor_locator(ticker.LogLocator(subs=tuple(range(2, 10)), numticks=12))
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short_number(value)))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+
+
+def short_number(value: float) -> str:
+    """Write the number of a tick: 0.01, 500, 10k, 2M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
+def draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
+    """Name the lines below the figure."""
+    if not lines:
+        return
+    numbers = [str(number) for number in range(len(lines))]
+    legend = figure.legend(
+        list(lines), numbers, loc="outside lower center", ncols=min(len(lines), 5), frameon=False, handlelength=3.6
+    )
+    for text, label in zip(legend.get_texts(), lines.values(), strict=True):
+        text.set_text(plain_text(label))  # afterwards, because a legend leaves out what begins with an underscore
+
+
+def plain_text(text: str) -> str:
+    """Keep matplotlib from reading a formula between two dollars."""
+    return printable(text).replace("$", r"\$")
