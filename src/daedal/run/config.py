@@ -100,8 +100,9 @@ class RunConfig:
         callback: Callback | None = None,
         log: str | os.PathLike[str] | None = None,
         warn: bool = True,
+        traced: bool = True,
     ) -> Result:
-        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small.
+        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small; keep a trace or not.
 
         `log` is a folder for logs, see `IOHLog`: of whole runs, because ioh cannot go on with one.
         """
@@ -132,6 +133,7 @@ class RunConfig:
         with ExitStack() as closing:
             closing.callback(objective.close)
             run = config._prepared(objective, closing, checkpointer, callback)
+            run.tracer.active = traced
             if state is not None:
                 _restore(run, state)
             if log is not None:

@@ -21,7 +21,7 @@ from daedal.optimizers.records import Best, Generation
 from daedal.run.best_so_far import with_best
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.clock import Clock
-from daedal.run.found import found_state
+from daedal.run.found import check_found, found_state
 from daedal.run.noise import NOISY_CONSTRAINTS
 from daedal.run.outcome import Callback, Display, Outcome, own_record
 from daedal.run.tracer import Tracer
@@ -105,6 +105,7 @@ class Run:
         counts = state.part("evaluator")
         self.evaluator.restore(counts)
         self.history = restored_history(state.part("history"))
+        check_found(state.part("found"), self)
         told, answered = self.optimizer.evaluations, sum(map(counts.whole, ("evaluated", "cached", "failed")))
         recorded = self.history[-1].evaluations if self.history else 0
         calls = self.optimizer.calls if isinstance(self.optimizer, BaseOptimizer) else self.evaluator.calls
