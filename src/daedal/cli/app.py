@@ -20,6 +20,9 @@ COMMANDS = {
 }
 """Module, function or application, and the line of help: --help and completion have to answer at once."""
 
+WORDS = "daedal.words"
+"""Where a context keeps the words of the command line, as they were given."""
+
 # Contexts and commands are Any: which click their classes come from depends on the version of Typer.
 
 
@@ -27,6 +30,13 @@ class LazyGroup(TyperGroup):
     """A group whose commands are loaded when they are called; a list of them needs their names and lines alone."""
 
     listing = False
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Begin, and keep the words as they were given."""
+        words = list(args)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[WORDS] = words
+        return context
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Give the names."""
@@ -41,7 +51,7 @@ class LazyGroup(TyperGroup):
             return TyperCommand(cmd_name, help=line)
         found = getattr(importlib.import_module(f"daedal.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
-            single = typer.Typer(add_completion=False, context_settings=CONTEXT)
+            single = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=CONTEXT)
             single.command(name=cmd_name)(found)
             found = single
         command = typer.main.get_command(found)
@@ -64,6 +74,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     cls=LazyGroup,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="Find good bit strings for black-box functions.",
     context_settings=CONTEXT,
 )

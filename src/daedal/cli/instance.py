@@ -13,7 +13,7 @@ from daedal.problems import NK, write_nk
 from daedal.problems.nk_file import NK_FILE
 from daedal.storage.kinds import check_place
 
-app = typer.Typer(help="Write a problem instance to a file.")
+app = typer.Typer(rich_markup_mode=None, help="Write a problem instance to a file.")
 
 
 @app.callback()

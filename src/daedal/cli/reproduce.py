@@ -16,7 +16,7 @@ from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.study.paper import FIGURES, table1
 from daedal.study.store import Store
 
-app = typer.Typer(help="Repeat the experiment of the paper.")
+app = typer.Typer(rich_markup_mode=None, help="Repeat the experiment of the paper.")
 
 Algorithms: TypeAlias = Annotated[
     list[str] | None, typer.Option("--algorithm", "-a", help="DAE-EDA, RBM-EDA, BOA or PBIL; repeat it.")

@@ -39,7 +39,7 @@ from daedal.study.status import study_status
 from daedal.study.store import Store
 from daedal.study.wording import counted
 
-app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
+app = typer.Typer(rich_markup_mode=None, help="Compare algorithms on many problems; a store keeps every run.")
 
 StorePath: TypeAlias = Annotated[
     Path, typer.Option("--store", callback=options.absolute, help="The file with the results (SQLite).")

@@ -16,6 +16,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from daedal.cli.durations import duration
+from daedal.cli.output import standard_error
 from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.study_tables import budget_table, rich_table
 from daedal.study.analysis import Row, analyse
@@ -44,10 +46,10 @@ class StudyDisplay:
     """
 
     def __init__(self, *, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.console = Console(stderr=True, highlight=False) if console is None else console
+        self.console = standard_error() if console is None else console
         self.clock = clock
         self._shares_terminal = console is None
-        self._moves = self.console.is_terminal and not self.console.is_dumb_terminal
+        self._moves = self.console.is_interactive
         self._around = ExitStack()
         self._live: Live | None = None
         self._started = clock()
@@ -85,10 +87,10 @@ class StudyDisplay:
         ]
         if progress.failed:
             words.append(f"{progress.failed:,} failed")
-        words.append(f"{_time(self.clock() - self._started)} so far")
+        words.append(f"{duration(self.clock() - self._started)} so far")
         left = progress.seconds_left()
         if ahead and left is not None:
-            words.append(f"about {_time(left)} for these")
+            words.append(f"about {duration(left)} for these")
         return ", ".join(words)
 
     def picture(self, progress: Progress) -> Group:
@@ -133,9 +135,3 @@ def _answers(rows: list[Row]) -> tuple[int, int]:
     """Count what the table is to say, and what of it is known."""
     choices = [entry.choice for row in rows for entry in row.entries.values()]
     return len(choices), sum(choice is not Unsettled.OPEN for choice in choices)
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

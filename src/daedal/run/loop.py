@@ -6,9 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-
-import numpy as np
+from contextlib import AbstractContextManager, ExitStack
 
 from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.evaluator import Evaluator
@@ -21,7 +19,7 @@ from daedal.optimizers.records import Best, Generation
 from daedal.run.best_so_far import with_best
 from daedal.run.checkpoint import Checkpointer, history_state, restored_history
 from daedal.run.noise import NOISY_CONSTRAINTS
-from daedal.run.outcome import Callback, Display, Outcome, own_record
+from daedal.run.outcome import Callback, Display, Outcome, asks_to_stop, own_record
 from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, State, StateError, check_bits
 
@@ -66,6 +64,7 @@ class Run:
             optimizer.encode(encoding)
         self.history: list[Generation] = []
         self.stop: StopReason | None = None
+        self.has_begun = False  # and all is prepared
         self._idle_batches = 0  # in a row, of known rows alone
         self._idle_rows = 0  # in these
         self._cpu_to_best = 0.0
@@ -120,29 +119,33 @@ class Run:
 
     def go(self, display: AbstractContextManager[Display] | None = None) -> Outcome:
         """Run to the end."""
-        if self.optimizer.stop is None:
-            self.optimizer.prepare()
-            self.evaluator.prepare()
-        self._started, self._cpu_started = time.monotonic(), time.process_time()
-        if self.limits.max_seconds is not None:
-            self.evaluator.deadline = self._started + self.limits.max_seconds - self._seconds_before
-        self.evaluator.listener = self._keep_if_due
-        with nullcontext() if display is None else display as shown, self.evaluator, self._interrupts:
-            try:
-                self._loop(shown)
-            except Exception as error:
-                told = with_best(error, self._best_so_far())
-                if told is error:
-                    raise
-                raise told from error
-            self._close()
+        with ExitStack() as around:
+            shown = None if display is None else around.enter_context(display)
+            if self.optimizer.stop is None:
+                self.optimizer.prepare()
+                self.evaluator.prepare()
+            self._started, self._cpu_started = time.monotonic(), time.process_time()
+            self.has_begun = True
+            if self.limits.max_seconds is not None:
+                self.evaluator.deadline = self._started + self.limits.max_seconds - self._seconds_before
+            self.evaluator.listener = self._keep_if_due
+            with self.evaluator, self._interrupts:
+                try:
+                    self._loop(shown)
+                except Exception as error:
+                    told = with_best(error, self._best_so_far())
+                    if told is error:
+                        raise
+                    raise told from error
+                self._close(around)
         return self._outcome()
 
-    def _close(self) -> None:
-        """End the workers; who asks to end now has waited for the result, and gets it."""
+    def _close(self, around: ExitStack) -> None:
+        """End the workers and the display; who asks to end now has waited for the result, and gets it."""
         try:
             with self._interrupts.hold():
                 self.evaluator.close()
+                around.close()
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
 
@@ -236,7 +239,7 @@ class Run:
     def _report(self, record: Generation, display: Display | None) -> None:
         if display is not None:
             display.update(record)
-        if self.callback is not None and _is_true(self.callback(record)):
+        if self.callback is not None and asks_to_stop(self.callback(record)):
             self.stop = self.optimizer.stop or StopReason.CALLBACK
 
     def _is_time_up(self) -> bool:
@@ -289,8 +292,3 @@ class Run:
         x, fitness = pending
         generation = self.history[-1].generation + 1 if self.history else 0
         return Best(x=x, fitness=fitness, generation=generation, evaluations=self.evaluator.evaluations)
-
-
-def _is_true(answer: object) -> bool:
-    """Whether the answer is True itself, or NumPy's; anything else that is not empty does not count."""
-    return isinstance(answer, bool | np.bool_) and bool(answer)
