@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import sys
+import textwrap
 import warnings
 from contextlib import suppress
 
@@ -68,11 +69,20 @@ def _warning(
     from daedal.limits import BudgetWarning  # here, because help has no use for it
 
     if issubclass(category, BudgetWarning):
-        return f"warning: {printable(str(message))}\n"
+        return _broken(f"warning: {printable(str(message))}") + "\n"
     return _formatwarning(message, category, filename, lineno, line)
 
 
 _formatwarning = warnings.formatwarning
+
+
+def _broken(line: str) -> str:
+    """Break a line between words where a terminal would break it anywhere; without a terminal it stays one."""
+    try:
+        width = os.get_terminal_size(2).columns
+    except OSError:  # there is none
+        return line
+    return "\n".join(textwrap.wrap(line, max(width, 20), break_long_words=False, break_on_hyphens=False))
 
 
 def _has_folder() -> bool:
@@ -104,5 +114,5 @@ def _complain(error: BaseException) -> int:
     else:
         raise error
     with suppress(OSError, ValueError):  # whoever should read it may be gone, or its disk full
-        print(f"error: {printable(message)}", file=sys.stderr, flush=True)
+        print(_broken(f"error: {printable(message)}"), file=sys.stderr, flush=True)
     return BAD_INPUT

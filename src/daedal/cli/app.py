@@ -12,7 +12,7 @@ COMMANDS = {
     "solve": ("solve", "solve", "Look for the best bits of a problem."),
     "resume": ("resume", "resume", "Go on with a run from its checkpoint, as if it had never been broken off."),
     "compare": ("compare", "compare", "Compare algorithms on a problem: the same seeds for each."),
-    "list": ("listing", "list_all", "Show problems, algorithms and their settings with defaults."),
+    "list": ("listing", "list_all", "Show problems and algorithms; given a name, what each of its settings means."),
     "optimum": ("optimum", "optimum", "Print the largest fitness of a problem."),
     "instance": ("instance", "app", "Write a problem instance to a file."),
     "study": ("study", "app", "Compare algorithms on many problems; a store keeps every run."),

@@ -72,18 +72,19 @@ def say(text: str) -> None:
     write_line(standard_error(), Text(visible(text)))
 
 
-def write_line(console: Console, text: Text, *, margin: str = "") -> None:
+def write_line(console: Console, text: Text, *, margin: str = "", hanging: str = "") -> None:
     """Write a line with something in its margin; where a terminal breaks it, then between words, beside the margin.
 
-    Elsewhere it stays one line, whatever its length: it may be searched, or cut by programs.
+    What hangs is to the left of all but the first part, besides. Elsewhere it stays one line, whatever its length: it
+    may be searched, or cut by programs.
     """
     if not console.is_terminal:
         console.print(Text(margin) + text, soft_wrap=True)
         return
-    width = max(console.width - len(margin), _NARROWEST)
+    width = max(console.width - len(margin) - len(hanging), _NARROWEST)
     for number, line in enumerate(text.wrap(console, width)):
         line.rstrip()
-        console.print(Text(" " * len(margin) if number else margin) + line, soft_wrap=True)
+        console.print(Text(" " * len(margin) + hanging if number else margin) + line, soft_wrap=True)
 
 
 def shown(path: Path) -> str:
