@@ -6,7 +6,9 @@ import importlib
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
+
+from daedal.cli.help import HelpfulCommand, HelpfulGroup
 
 COMMANDS = {
     "solve": ("solve", "solve", "Look for the best bits of a problem."),
@@ -26,7 +28,7 @@ WORDS = "daedal.words"
 # Contexts and commands are Any: which click their classes come from depends on the version of Typer.
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(HelpfulGroup):
     """A group whose commands are loaded when they are called; a list of them needs their names and lines alone."""
 
     listing = False
@@ -52,7 +54,7 @@ class LazyGroup(TyperGroup):
         found = getattr(importlib.import_module(f"daedal.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
             single = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=CONTEXT)
-            single.command(name=cmd_name)(found)
+            single.command(name=cmd_name, cls=HelpfulCommand)(found)
             found = single
         command = typer.main.get_command(found)
         command.name = cmd_name

@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from daedal.cli.generation_table import generation_table
+from daedal.cli.fitting_table import fitting_table
 from daedal.cli.output import standard_error
 from daedal.cli.run_status import SHOWN, RunStatus
 from daedal.cli.stderr_capture import captured_stderr
@@ -24,6 +24,7 @@ from daedal.run.view import RunView
 SECONDS_BETWEEN_PICTURES = 0.125
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal that moves
 _WHEEL, _ASCII_WHEEL = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
+_WANTED = ("generation", "evaluations", "best", "seconds", "mean")  # columns, if there is no room for all
 _LINES_BESIDE = 6  # of the picture that are not generations
 _LONGEST_CURVE, _LONGEST_BAR = 60, 40
 
@@ -116,7 +117,7 @@ class LiveDisplay:
         self._last_line = now
         self._head()
         rows = self.status.rows()
-        parts = [", ".join(f"{name} {text}" for name, text in rows[-1].items())] if rows else []
+        parts = [", ".join(f"{name} {text}" for name, text in rows[-1].items() if text)] if rows else []
         progress = self.status.view.progress()
         if not rows or progress.rows > 1:
             parts.append(self.status.activity(progress, now - self._started))
@@ -154,4 +155,4 @@ class LiveDisplay:
         length = min(_LONGEST_CURVE, width - len(f"best    {best}"))
         curve = self.status.best.text(length, ascii_only=self.console.options.ascii_only)
         line = Text.assemble(("best", "dim"), f"  {curve}  {best}" if curve else f"  {best}")
-        return [generation_table(self.status.rows()[-rows:], width), line]
+        return [fitting_table(self.status.rows()[-rows:], width, wanted=_WANTED), line]

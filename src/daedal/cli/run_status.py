@@ -43,8 +43,10 @@ class RunStatus:
         self.best.add(record.best)
 
     def rows(self) -> list[dict[str, str]]:
-        """Give what is shown of the last generations, by column."""
-        return [_cells(record, seconds) for record, seconds in self._records.copy()]
+        """Give what is shown of the last generations, by column, all in the same order; the seconds come last."""
+        rows = [_cells(record) | {"seconds": f"{seconds:.1f}"} for record, seconds in self._records.copy()]
+        names = sorted(dict.fromkeys(name for row in rows for name in row), key=lambda name: name == "seconds")
+        return [{name: row.get(name, "") for name in names} for row in rows]
 
     def best_value(self) -> str | None:
         """Write the best value so far; None where no generation is complete."""
@@ -93,17 +95,15 @@ class RunStatus:
         return seconds / calls * max(most - progress.calls, 0) if calls else None
 
 
-def _cells(record: Generation, seconds: float) -> dict[str, str]:
-    """Give what is shown of a generation, by column; the seconds come last."""
+def _cells(record: Generation) -> dict[str, str]:
+    """Give what is shown of a generation, by column."""
     cells = {
         "generation": str(record.generation),
         "evaluations": f"{record.evaluations:,}",
         "best": _best(record),
         "mean": f"{record.mean:.6g}",
     }
-    cells |= {visible(name.replace("_", " ")): f"{value:.5g}" for name, value in record.info.items()}
-    cells["seconds"] = f"{seconds:.1f}"
-    return cells
+    return cells | {visible(name.replace("_", " ")): f"{value:.5g}" for name, value in record.info.items()}
 
 
 def _best(record: Generation) -> str:
