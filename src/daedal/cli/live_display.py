@@ -17,13 +17,12 @@ from daedal.cli.fitting_table import fitting_table
 from daedal.cli.output import standard_error
 from daedal.cli.run_status import SHOWN, RunStatus
 from daedal.cli.stderr_capture import captured_stderr
-from daedal.cli.ticker import Ticker
+from daedal.cli.ticker import Ticker, wheel
 from daedal.optimizers.records import Generation
 from daedal.run.view import RunView
 
 SECONDS_BETWEEN_PICTURES = 0.125
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal that moves
-_WHEEL, _ASCII_WHEEL = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 _WANTED = ("generation", "evaluations", "best", "seconds", "mean")  # columns, if there is no room for all
 _LINES_BESIDE = 6  # of the picture that are not generations
 _LONGEST_CURVE, _LONGEST_BAR = 60, 40
@@ -138,8 +137,7 @@ class LiveDisplay:
         parts: list[RenderableType] = [Text(self.status.heading())]
         if self.status.best_value() is not None:
             parts += self._generations(rows)
-        wheel = _ASCII_WHEEL if self.console.options.ascii_only else _WHEEL
-        turn = wheel[int(seconds / SECONDS_BETWEEN_PICTURES) % len(wheel)]
+        turn = wheel(seconds, ascii_only=self.console.options.ascii_only)
         parts.append(Text.assemble((turn, "bold"), " ", self.status.activity(progress, seconds)))
         budget = self.status.budget(progress)
         if budget is not None:

@@ -1,10 +1,13 @@
-"""Something that happens again and again while something else goes on."""
+"""Something that happens again and again while something else goes on, and what shows that it does."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable
+
+_WHEEL, _ASCII_WHEEL = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
+_TURNS_A_SECOND = 8
 
 _TICKING = threading.Lock()
 """Held during a tick, and while this process forks: a child of an objective's never finds a console locked for ever."""
@@ -50,3 +53,9 @@ class Ticker:
                     self.function()
                 except (OSError, ValueError):  # a stream that is closed is a ValueError
                     return
+
+
+def wheel(seconds: float, *, ascii_only: bool = False) -> str:
+    """Give a sign that turns as time passes."""
+    signs = _ASCII_WHEEL if ascii_only else _WHEEL
+    return signs[int(seconds * _TURNS_A_SECOND) % len(signs)]
