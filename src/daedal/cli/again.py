@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
+from rich.text import Text
 
 from daedal.settings.texts import visible
 
@@ -51,7 +52,7 @@ def write_command(console: Console, margin: str, words: Sequence[str]) -> None:
             lines.append(phrase)
     for number, line in enumerate(lines, start=1):
         start = margin if number == 1 else " " * len(margin) + _INDENT
-        console.print(f"{start}{line}{_GOES_ON if number < len(lines) else ''}", markup=False, soft_wrap=True)
+        console.print(Text(f"{start}{line}{_GOES_ON if number < len(lines) else ''}"), soft_wrap=True)
 
 
 def _phrases(words: Sequence[str]) -> list[str]:

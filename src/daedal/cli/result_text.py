@@ -26,7 +26,7 @@ def show(result: Result, console: Console, *, again: Sequence[str] | None = None
     console.print()
     write_line(console, _headline(result))
     for name, text in _solution(result):
-        console.print(f"{name:<{MARGIN}}{text}", markup=False, soft_wrap=True)  # in one piece, to be copied
+        console.print(Text(f"{name:<{MARGIN}}{text}"), soft_wrap=True)  # in one piece, to be copied
     lines = [*_violated(result), ("effort", _effort(result)), ("stop", result.stop.message)]
     if result.explanation:
         lines.append(("chosen", printable(result.explanation)))
