@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import sys
 import textwrap
 import warnings
@@ -79,10 +80,11 @@ _formatwarning = warnings.formatwarning
 def _broken(line: str) -> str:
     """Break a line between words where a terminal would break it anywhere; without a terminal it stays one."""
     try:
-        width = os.get_terminal_size(2).columns
+        size = os.get_terminal_size(2)
     except OSError:  # there is none
         return line
-    return "\n".join(textwrap.wrap(line, max(width, 20), break_long_words=False, break_on_hyphens=False))
+    width = shutil.get_terminal_size((size.columns or 80, 24)).columns  # COLUMNS counts
+    return "\n".join(textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False))
 
 
 def _has_folder() -> bool:
