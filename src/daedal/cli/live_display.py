@@ -59,7 +59,7 @@ class LiveDisplay:
         seconds: float | None = SECONDS_BETWEEN_PICTURES,
     ) -> None:
         self.console = standard_error() if console is None else console
-        self.status = RunStatus(view)
+        self.status = RunStatus(view, clock)
         self.clock = clock
         self._capture = capture
         self._moves = self.console.is_interactive
@@ -152,5 +152,5 @@ class LiveDisplay:
         width, best = self.console.width, self.status.best_value()
         length = min(_LONGEST_CURVE, width - len(f"best    {best}"))
         curve = self.status.best.text(length, ascii_only=self.console.options.ascii_only)
-        line = Text.assemble(("best", "dim"), f"  {curve}  {best}" if curve else f"  {best}")
+        line = Text.assemble(("best", "dim"), "  ", (curve, "cyan"), "  " if curve else "", str(best))
         return [fitting_table(self.status.rows()[-rows:], width, wanted=_WANTED), line]

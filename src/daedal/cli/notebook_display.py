@@ -51,7 +51,7 @@ class NotebookDisplay:
         clock: Callable[[], float] = time.monotonic,
         seconds: float | None = _SECONDS_BETWEEN_PICTURES,
     ) -> None:
-        self.status = RunStatus(view)
+        self.status = RunStatus(view, clock)
         self.clock = clock
         self._ticker = None if seconds is None else Ticker(self.draw, seconds)
         self._handle: Handle | None = None

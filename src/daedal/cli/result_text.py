@@ -42,7 +42,7 @@ def _headline(result: Result) -> Text:
     words = {True: ("solved", "bold green"), False: ("not solved", "bold yellow"), None: ("done", "bold")}
     word = words[result.success] if result.feasible else ("nothing feasible found", "bold yellow")
     known = "" if result.optimum is None else f" of {result.optimum:g}"
-    return Text.assemble(word, ", fitness ", (_fitness(result), "bold"), f"{known}{_measured(result)}")
+    return Text.assemble(word, f", fitness {_fitness(result)}{known}{_measured(result)}")
 
 
 def _solution(result: Result) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from daedal.cli.durations import duration, elapsed
@@ -31,20 +32,22 @@ class RunStatus:
     another thread.
     """
 
-    def __init__(self, view: RunView) -> None:
+    def __init__(self, view: RunView, clock: Callable[[], float]) -> None:
         self.view = view
+        self.clock = clock
         self.best = Sparkline()
-        self._records: deque[tuple[Generation, float]] = deque(maxlen=SHOWN)
+        self._records: deque[tuple[Generation, float]] = deque(maxlen=SHOWN)  # and when they came
         self._first: tuple[float, int] | None = None  # seconds and calls when this process took over
 
     def add(self, record: Generation) -> None:
         """Take the record of a generation that is complete now."""
-        self._records.append((record, self.view.progress().seconds))
+        self._records.append((record, self.clock()))
         self.best.add(record.best)
 
     def rows(self) -> list[dict[str, str]]:
         """Give what is shown of the last generations, by column, all in the same order; the seconds come last."""
-        rows = [_cells(record) | {"seconds": f"{seconds:.1f}"} for record, seconds in self._records.copy()]
+        began = self.clock() - self.view.progress().seconds
+        rows = [_cells(record) | {"seconds": f"{when - began:.1f}"} for record, when in self._records.copy()]
         names = sorted(dict.fromkeys(name for row in rows for name in row), key=lambda name: name == "seconds")
         return [{name: row.get(name, "") for name in names} for row in rows]
 
