@@ -24,6 +24,7 @@ LAYERS = (
     ("objectives", "result"),
     ("run",),
     ("study",),
+    ("report",),
     ("cli",),
     ("optimize",),
     ("sklearn",),
