@@ -16,8 +16,8 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from daedal.study.spec import Study
-from daedal.study.store import Store
+from daedal.studies.spec import Study
+from daedal.studies.store import Store
 
 CELLS, SEEDS = 50, 2_000
 LIMIT = 3.0  # seconds

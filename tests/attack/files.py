@@ -86,7 +86,7 @@ def read_checkpoint(path: Path, objective: Any = None) -> Any:
 
 
 def read_store(path: Path) -> Any:
-    from daedal.study.store import Store
+    from daedal.studies.store import Store
 
     with Store(path, create=False) as store:
         for number in store.studies():
@@ -118,7 +118,7 @@ def read_problem(path: Path, kind: str = "nk") -> Any:
 
 
 def read_study(path: Path) -> Any:
-    from daedal.study.spec import Study
+    from daedal.studies.spec import Study
 
     return repr(Study.from_file(path).as_dict())
 

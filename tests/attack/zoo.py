@@ -95,10 +95,10 @@ def contents() -> dict[str, bytes]:
 
     import daedal
     from daedal.problems import NK, write_nk
-    from daedal.study.progress import Order
-    from daedal.study.runner import run_study
-    from daedal.study.spec import Study
-    from daedal.study.store import Store
+    from daedal.studies.progress import Order
+    from daedal.studies.runner import run_study
+    from daedal.studies.spec import Study
+    from daedal.studies.store import Store
 
     found = {name: text.encode("utf-8", "surrogateescape") for name, text in PLAIN.items()}
     with tempfile.TemporaryDirectory() as name:

@@ -23,12 +23,12 @@ from study_helpers import SLOW_OBJECTIVE, Inline, stored
 from study_helpers import timeless as timeless_rows
 
 import daedal
-from daedal.study.progress import Order
-from daedal.study.run import COLUMNS
-from daedal.study.runner import run_study
-from daedal.study.spec import Study
-from daedal.study.store import Store
-from daedal.study.tables import BUDGET_COLUMNS
+from daedal.studies.progress import Order
+from daedal.studies.run import COLUMNS
+from daedal.studies.runner import run_study
+from daedal.studies.spec import Study
+from daedal.studies.store import Store
+from daedal.studies.tables import BUDGET_COLUMNS
 
 STUDY = """
 runs = 8

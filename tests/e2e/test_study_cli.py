@@ -17,12 +17,12 @@ import pytest
 from study_helpers import OLD_STUDY, old_store, stored, timeless
 
 import daedal
-from daedal.study.analysis import analyse
-from daedal.study.published import published
-from daedal.study.run import COLUMNS, FAILED, KILLED
-from daedal.study.spec import Study
-from daedal.study.store import Store
-from daedal.study.tables import flat_rows
+from daedal.studies.analysis import analyse
+from daedal.studies.published import published
+from daedal.studies.run import COLUMNS, FAILED, KILLED
+from daedal.studies.spec import Study
+from daedal.studies.store import Store
+from daedal.studies.tables import flat_rows
 from daedal.types import to_text
 
 MINE = """

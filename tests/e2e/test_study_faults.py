@@ -22,10 +22,10 @@ import pytest
 from process_helpers import MARK, marked, wait_until
 from study_helpers import SLOW_OBJECTIVE, Inline, stored, timeless
 
-from daedal.study.progress import Order
-from daedal.study.runner import run_study
-from daedal.study.spec import Study
-from daedal.study.store import Store
+from daedal.studies.progress import Order
+from daedal.studies.runner import run_study
+from daedal.studies.spec import Study
+from daedal.studies.store import Store
 
 Rows: TypeAlias = dict[tuple[str, int], dict[str, Any]]
 

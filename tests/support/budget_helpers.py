@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from daedal.study.budgets import BudgetRow, analyse_budgets
-from daedal.study.run import Run
-from daedal.study.spec import Study
+from daedal.studies.budgets import BudgetRow, analyse_budgets
+from daedal.studies.run import Run
+from daedal.studies.spec import Study
 
 STUDY = Study.from_dict(
     {

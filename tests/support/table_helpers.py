@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from daedal.study.analysis import Effort, Entry, Measure, Row, Runs, analyse
-from daedal.study.plan import LEVELS, Settled
-from daedal.study.run import Run
-from daedal.study.spec import Study, StudyProblem
+from daedal.studies.analysis import Effort, Entry, Measure, Row, Runs, analyse
+from daedal.studies.plan import LEVELS, Settled
+from daedal.studies.run import Run
+from daedal.studies.spec import Study, StudyProblem
 
 STUDY = Study.from_dict(
     {

@@ -29,7 +29,7 @@ from daedal.result import Result
 from daedal.rng import check_seed
 from daedal.run.config import RunConfig
 from daedal.settings.texts import printable, visible
-from daedal.study.comparison import Summary, run_all, summarise
+from daedal.studies.comparison import Summary, run_all, summarise
 
 
 def compare(

@@ -14,12 +14,12 @@ from daedal.cli.study_tables import budget_table
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.config import RunConfig
-from daedal.study.budgets import BudgetRow, mean_ranks, rows_of_budget
-from daedal.study.cell import StudyAlgorithm, StudyProblem
-from daedal.study.comparison import as_run
-from daedal.study.rank_tests import Test
-from daedal.study.run import Run
-from daedal.study.tables import flat_budgets
+from daedal.studies.budgets import BudgetRow, mean_ranks, rows_of_budget
+from daedal.studies.cell import StudyAlgorithm, StudyProblem
+from daedal.studies.comparison import as_run
+from daedal.studies.rank_tests import Test
+from daedal.studies.run import Run
+from daedal.studies.tables import flat_budgets
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from daedal.cli.study import Confirm, Figures, FullGrid, RetryFailed, StorePath,
 from daedal.cli.study_output import Form, Holm, StarTest, TestName, plot_problems, prepare_figures, test_named
 from daedal.cli.study_run import checked_order, run_and_show, run_with_display
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
-from daedal.study.paper import FIGURES, table1
-from daedal.study.store import Store
+from daedal.studies.paper import FIGURES, table1
+from daedal.studies.store import Store
 
 app = typer.Typer(help="Repeat the experiment of the paper.")
 

@@ -28,16 +28,16 @@ from daedal.cli.study_output import (
 )
 from daedal.cli.study_run import checked_order, run_and_show
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
-from daedal.study.analysis import analyse
-from daedal.study.budgets import analyse_budgets
-from daedal.study.example import EXAMPLE
-from daedal.study.export import export as exported
-from daedal.study.files import TABLES
-from daedal.study.run import COLUMNS
-from daedal.study.spec import Study
-from daedal.study.status import study_status
-from daedal.study.store import Store
-from daedal.study.wording import counted
+from daedal.studies.analysis import analyse
+from daedal.studies.budgets import analyse_budgets
+from daedal.studies.example import EXAMPLE
+from daedal.studies.export import export as exported
+from daedal.studies.files import TABLES
+from daedal.studies.run import COLUMNS
+from daedal.studies.spec import Study
+from daedal.studies.status import study_status
+from daedal.studies.store import Store
+from daedal.studies.wording import counted
 
 app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
 

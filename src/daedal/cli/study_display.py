@@ -18,11 +18,11 @@ from rich.text import Text
 
 from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.study_tables import budget_table, rich_table
-from daedal.study.analysis import Row, analyse
-from daedal.study.budgets import BudgetRow, analyse_budgets
-from daedal.study.plan import Unsettled
-from daedal.study.progress import Progress
-from daedal.study.wording import counted
+from daedal.studies.analysis import Row, analyse
+from daedal.studies.budgets import BudgetRow, analyse_budgets
+from daedal.studies.plan import Unsettled
+from daedal.studies.progress import Progress
+from daedal.studies.wording import counted
 
 _SECONDS_BETWEEN_TABLES = 1.0
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal

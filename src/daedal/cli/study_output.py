@@ -17,17 +17,17 @@ from daedal.cli.study_tables import budget_table, rich_table, sizes_table
 from daedal.settings.parameters import unknown
 from daedal.settings.texts import printable
 from daedal.storage.kinds import check_place
-from daedal.study.analysis import Row, Runs
-from daedal.study.anytime import draw_anytime
-from daedal.study.budgets import BudgetRow, analyse_budgets
-from daedal.study.export import export as exported
-from daedal.study.figures import draw, figure_files, find_matplotlib, save
-from daedal.study.files import FIGURES, TABLES
-from daedal.study.published import published
-from daedal.study.rank_tests import Test
-from daedal.study.spec import Study, StudyProblem
-from daedal.study.status import Status
-from daedal.study.tables import (
+from daedal.studies.analysis import Row, Runs
+from daedal.studies.anytime import draw_anytime
+from daedal.studies.budgets import BudgetRow, analyse_budgets
+from daedal.studies.export import export as exported
+from daedal.studies.figures import draw, figure_files, find_matplotlib, save
+from daedal.studies.files import FIGURES, TABLES
+from daedal.studies.published import published
+from daedal.studies.rank_tests import Test
+from daedal.studies.spec import Study, StudyProblem
+from daedal.studies.status import Status
+from daedal.studies.tables import (
     BUDGET_COLUMNS,
     ROW_COLUMNS,
     SIZE_COLUMNS,
@@ -40,7 +40,7 @@ from daedal.study.tables import (
     markdown,
     sizes_markdown,
 )
-from daedal.study.wording import counted
+from daedal.studies.wording import counted
 
 _ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask

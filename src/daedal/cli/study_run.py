@@ -14,14 +14,14 @@ from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, show_budgets, show_rows
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, check_executor_timeout
-from daedal.study.analysis import analyse
-from daedal.study.budgets import analyse_budgets
-from daedal.study.progress import MOST_CONFIRMED, Order, Progress
-from daedal.study.rank_tests import Test
-from daedal.study.runner import run_study
-from daedal.study.spec import Study
-from daedal.study.store import Store
-from daedal.study.wording import counted
+from daedal.studies.analysis import analyse
+from daedal.studies.budgets import analyse_budgets
+from daedal.studies.progress import MOST_CONFIRMED, Order, Progress
+from daedal.studies.rank_tests import Test
+from daedal.studies.runner import run_study
+from daedal.studies.spec import Study
+from daedal.studies.store import Store
+from daedal.studies.wording import counted
 
 
 def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int | None, retry_failed: bool) -> Order:

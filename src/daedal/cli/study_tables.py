@@ -9,15 +9,15 @@ from itertools import groupby, islice
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 from rich.text import Text
 
-from daedal.study.analysis import Row, Runs
-from daedal.study.budgets import BudgetRow
-from daedal.study.published import PublishedTable
-from daedal.study.rank_tests import Test
-from daedal.study.spec import Study
-from daedal.study.tables.budgets import DISPENSABLE, budget_legend, budget_sheet
-from daedal.study.tables.content import LEFT, NONE, OPEN, OTHER, Cell, of_rows, problem_title, size_lines
-from daedal.study.tables.legend import legend_of
-from daedal.study.tables.sheets import Column, Group, Sheet, one_below_other, side_by_side, with_names, with_problems
+from daedal.studies.analysis import Row, Runs
+from daedal.studies.budgets import BudgetRow
+from daedal.studies.published import PublishedTable
+from daedal.studies.rank_tests import Test
+from daedal.studies.spec import Study
+from daedal.studies.tables.budgets import DISPENSABLE, budget_legend, budget_sheet
+from daedal.studies.tables.content import LEFT, NONE, OPEN, OTHER, Cell, of_rows, problem_title, size_lines
+from daedal.studies.tables.legend import legend_of
+from daedal.studies.tables.sheets import Column, Group, Sheet, one_below_other, side_by_side, with_names, with_problems
 
 _ASCII = {" ± ": " +-", "≥ ": ">=", NONE: "-", OPEN: "?", OTHER: "+", "─": "-"}  # as wide: columns stay in line
 _GAP = Text("  ")

@@ -15,9 +15,9 @@ from rich.console import Console
 from daedal.cli.live_table import LiveTable
 from daedal.cli.study_display import StudyDisplay
 from daedal.optimizers.records import Generation
-from daedal.study.run import Run
-from daedal.study.runner import Order, Progress
-from daedal.study.spec import Study
+from daedal.studies.run import Run
+from daedal.studies.runner import Order, Progress
+from daedal.studies.spec import Study
 
 
 class Clock:

@@ -11,11 +11,11 @@ from rich.console import Console, RenderableType
 from table_helpers import CLIMBERS, STUDY, climbing_runs, failed, one_row, special_rows, special_runs
 
 from daedal.cli.study_tables import budget_table, rich_table, sizes_table
-from daedal.study.analysis import analyse
-from daedal.study.published import published
-from daedal.study.run import Run
-from daedal.study.spec import StudyProblem
-from daedal.study.tables.content import NONE, OPEN
+from daedal.studies.analysis import analyse
+from daedal.studies.published import published
+from daedal.studies.run import Run
+from daedal.studies.spec import StudyProblem
+from daedal.studies.tables.content import NONE, OPEN
 
 
 def shown(what: RenderableType, width: int = 80) -> str:

@@ -14,7 +14,7 @@ import pytest
 from daedal.optimizers.registry import find_algorithm
 from daedal.run.config import RunConfig
 from daedal.settings.shared import Shared
-from daedal.study.worker import run_quietly
+from daedal.studies.worker import run_quietly
 
 
 class Value:

@@ -1,0 +1,116 @@
+"""The paper's experiment: the studies behind its Table 1 and its figures."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TypeVar
+
+from daedal.objectives.spec import identity
+from daedal.problems import read_nk
+from daedal.settings.parameters import unknown
+from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
+
+QUICK_PROBLEMS = (
+    "trap:k=4,n=20",
+    "trap:k=4,n=40",
+    "trap:k=5,n=25",
+    "nk:n=30,k=4,i=1",
+    "nk:n=30,k=4,i=2",
+    "nk:n=30,k=5,i=1",
+    "nk:n=30,k=5,i=2",
+    "hiff:n=64",
+)
+QUICK_ALGORITHMS = ("DAE-EDA", "BOA", "PBIL")
+QUICK_RUNS = 10
+QUICK_POPSIZE = 64_000
+"""The largest population of the quick table: what PBIL does not solve with it takes the rest of the time."""
+
+FIGURES = ("trap:k=5,n=75", "nk:n=34,k=4,i=1")
+"""The problems of the paper's two figures."""
+
+_T = TypeVar("_T", StudyProblem, StudyAlgorithm)
+_OTHER_NAMES = {"dae": "DAE-EDA", "dae-2015": "DAE-EDA", "rbm": "RBM-EDA"}
+
+
+def table1(
+    *,
+    problems: Sequence[str] = (),
+    algorithms: Sequence[str] = (),
+    runs: int | None = None,
+    max_popsize: int | None = None,
+    nk_dir: Path | None = None,
+    quick: bool = False,
+) -> Study:
+    """Give the study of Table 1, or of a part of it: quick are its small rows, without RBM-EDA.
+
+    Problems and algorithms are called as in the table ("nk:n=30,k=4,i=1", "DAE-EDA"); a kind of problem ("nk") stands
+    for all of it. The paper's landscapes, such as nk_30_4.1, stand for themselves where they are in `nk_dir`.
+
+    Examples
+    --------
+    >>> len(table1().pairs()), len(table1(quick=True).pairs())
+    (64, 24)
+    """
+    if nk_dir is not None and (not nk_dir.is_dir() or not any(nk_dir.glob("nk_*_*.*"))):
+        raise ValueError(f"expected a folder with NK landscapes such as nk_30_4.1 at {nk_dir}, found none")
+    text = resources.files("daedal.studies").joinpath("table1.toml").read_text(encoding="utf-8")
+    study = Study.from_dict(tomllib.loads(text))
+    largest = max_popsize if max_popsize is not None else QUICK_POPSIZE if quick else None
+    rows = _chosen("problem", study.problems, problems or (QUICK_PROBLEMS if quick else ()), _is_problem)
+    names = algorithms or (QUICK_ALGORITHMS if quick else ())
+    rivals = _chosen("algorithm", study.algorithms, names, _is_algorithm)
+    return dataclasses.replace(
+        study,
+        problems=tuple(_from_folder(problem, nk_dir) for problem in rows),
+        algorithms=tuple(_up_to(algorithm, largest) for algorithm in rivals),
+        runs=runs if runs is not None else QUICK_RUNS if quick else study.runs,
+    )
+
+
+def _chosen(what: str, things: Sequence[_T], names: Sequence[str], is_meant: Callable[[str, str], bool]) -> list[_T]:
+    """Give the things that are named, in the order of the table; all where no name is given."""
+    for name in names:
+        if not any(is_meant(name, thing.name) for thing in things):
+            raise ValueError(unknown(f"{what} of Table 1", name, [thing.name for thing in things]))
+    return [thing for thing in things if not names or any(is_meant(name, thing.name) for name in names)]
+
+
+def _is_problem(given: str, name: str) -> bool:
+    """Whether a text names a problem: "trap:n=20, k=4" is "trap:k=4,n=20", and so is the kind alone."""
+    kind, colon, parameters = given.replace(" ", "").partition(":")
+    own_kind, _, own = name.partition(":")
+    return kind == own_kind and (not colon or sorted(parameters.split(",")) == sorted(own.split(",")))
+
+
+def _is_algorithm(given: str, name: str) -> bool:
+    return _OTHER_NAMES.get(given.lower(), given).lower() == name.lower()
+
+
+def _up_to(algorithm: StudyAlgorithm, largest: int | None) -> StudyAlgorithm:
+    if largest is None:
+        return algorithm
+    popsizes = tuple(size for size in algorithm.popsizes if size is None or size <= largest)
+    if not popsizes:
+        least = f"{algorithm.popsizes[0]}, the smallest of {algorithm.name}"
+        raise ValueError(f"expected a largest popsize of at least {least}, got {largest}")
+    return dataclasses.replace(algorithm, popsizes=popsizes)
+
+
+def _from_folder(problem: StudyProblem, folder: Path | None) -> StudyProblem:
+    """Take a landscape from its file, where the folder has it: nk_30_4.1 is the one of n=30, k=4, i=1."""
+    match = re.fullmatch(r"nk:n=(\d+),k=(\d+),i=(\d+)", problem.name)
+    if folder is None or match is None:
+        return problem
+    path = folder / "nk_{}_{}.{}".format(*match.groups())
+    if not path.is_file():
+        return problem
+    n, k, _ = map(int, match.groups())
+    found = read_nk(path)
+    if (found.n, found.k) != (n, k):
+        raise ValueError(f"expected a landscape of n={n}, k={k} in {path}, got one of n={found.n}, k={found.k}")
+    return dataclasses.replace(problem, problem=f"nk:{path}", identity=identity(f"nk:{path}"))

@@ -1,0 +1,166 @@
+"""What each budget buys: figures against NumPy and SciPy, and by hand; who is better; expected running times."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from budget_helpers import STUDY, TRAP, UMDA, rows_by_place, runs_of, some_rows, some_runs
+from scipy import stats
+
+from daedal.studies.budgets import analyse_budgets, expected_running_time, mean_ranks, ranks, spread
+from daedal.studies.run import Run
+from daedal.studies.spec import Study
+
+
+def test_rows_come_by_problem_budget_and_algorithm_with_the_figures_of_their_runs() -> None:
+    rows = some_rows()
+    names = ("umda", "PBIL 50")
+    expected = [(problem.name, budget, name) for problem in STUDY.problems for budget in (100, 1000) for name in names]
+    assert [(row.problem.name, row.budget, row.algorithm.name) for row in rows] == expected
+    row = rows_by_place(rows)["trap:k=4,n=20", 1000, "umda"]
+    values = np.arange(8) * 1.125 + 10
+    assert row.best is not None
+    assert (row.best.mean, row.best.sd) == pytest.approx((values.mean(), values.std(ddof=1)))
+    assert (row.runs, row.solved, row.failed, row.complete, row.popsize) == (8, 3, 0, True, None)
+    assert row.calls is not None
+    assert row.batches is not None
+    assert row.seconds is not None
+    assert (row.calls.mean, row.batches.mean, row.seconds.mean) == (903.5, 4.0, 0.5)
+    assert row.ert == (8 * 900 + 28) / 3  # the calls of all, also of those that did not solve it
+    assert rows_by_place(rows)["cost", 100, "PBIL 50"].popsize == 50
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 20, 21])
+def test_medians_and_quartiles_are_those_of_numpy(count: int) -> None:
+    values = np.random.default_rng(count).normal(size=count)
+    found = spread(values.tolist())
+    assert (found.q1, found.median, found.q3) == pytest.approx(tuple(np.percentile(values, [25, 50, 75])))
+
+
+def test_quartiles_of_runs_that_found_nothing_feasible() -> None:
+    found = spread([-math.inf, -math.inf, -math.inf, 5.0, 7.0, 7.0])
+    assert (found.q1, found.median, found.q3) == (-math.inf, -math.inf, 6.5)
+
+
+def test_ranks_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(3)
+    for count in (1, 2, 5, 9):
+        values = rng.integers(0, 4, count).astype(float)
+        found = ranks({str(index): value for index, value in enumerate(values)})
+        assert list(found.values()) == stats.rankdata(values).tolist()
+
+
+def test_the_better_one_has_the_first_rank_also_where_smaller_is_better() -> None:
+    found = {place: row.rank for place, row in rows_by_place(some_rows()).items()}
+    assert found == {
+        ("trap:k=4,n=20", 100, "umda"): 1.5,  # the same mean
+        ("trap:k=4,n=20", 100, "PBIL 50"): 1.5,
+        ("trap:k=4,n=20", 1000, "umda"): 1.0,
+        ("trap:k=4,n=20", 1000, "PBIL 50"): 2.0,
+        ("cost", 100, "umda"): 2.0,
+        ("cost", 100, "PBIL 50"): 1.0,
+        ("cost", 1000, "umda"): 2.0,
+        ("cost", 1000, "PBIL 50"): 1.0,
+    }
+    assert mean_ranks(some_rows()) == {100: {"umda": 1.75, "PBIL 50": 1.25}, 1000: {"umda": 1.5, "PBIL 50": 1.5}}
+
+
+def test_stars_are_for_whoever_is_significantly_better_by_the_tests_of_scipy() -> None:
+    runs = some_runs()
+    rows = rows_by_place(some_rows())
+    starred = {place for place, row in rows.items() if row.best is not None and row.best.star}
+    assert starred == {("trap:k=4,n=20", 1000, "umda"), ("cost", 100, "PBIL 50"), ("cost", 1000, "PBIL 50")}
+    one, other = (
+        [run.best for run in runs[STUDY.cell(TRAP, algorithm, algorithm.popsizes[0], 1000).key].values()]
+        for algorithm in STUDY.algorithms
+    )
+    best = rows["trap:k=4,n=20", 1000, "umda"].best
+    assert best is not None
+    assert best.p == pytest.approx(stats.wilcoxon(one, other).pvalue)
+    unpaired = rows_by_place(analyse_budgets(STUDY, runs, test="mann-whitney"))["trap:k=4,n=20", 1000, "umda"].best
+    assert unpaired is not None
+    assert unpaired.p == pytest.approx(stats.mannwhitneyu(one, other).pvalue)
+
+
+def test_holm_corrects_for_the_pairs_of_one_problem_and_budget() -> None:
+    """Of three pairs; two have the smallest p that 8 runs can give, 2 / 2^8."""
+    spec = {"problems": ["onemax:n=9"], "algorithms": ["umda", "pbil", "tree"], "budgets": [10], "runs": 8}
+    study = Study.from_dict(spec)
+    ramp = [float(value) for value in range(8)]
+    values = [[20 + 1.25 * value for value in ramp], [10 + 1.125 * value for value in ramp], ramp]
+    runs = {cell.key: runs_of(best) for cell, best in zip(study.cells(), values, strict=True)}
+    for correct, p in ((False, 2 / 2**8), (True, 3 * 2 / 2**8)):
+        row, *_ = analyse_budgets(study, runs, correct=correct)
+        assert row.best is not None
+        assert row.best.p == pytest.approx(p)
+        assert row.best.star is not correct  # 0.023 is not below 0.01
+
+
+def test_nobody_has_won_before_all_have_ended() -> None:
+    runs = some_runs()
+    del runs[STUDY.cell(TRAP, STUDY.algorithms[1], 50, 1000).key][7]
+    rows = rows_by_place(some_rows(runs))
+    for name, complete in (("umda", True), ("PBIL 50", False)):
+        row = rows["trap:k=4,n=20", 1000, name]
+        assert (row.complete, row.rank) == (complete, None)
+        assert row.best is not None
+        assert (row.best.star, row.best.p) == (False, None)
+    assert rows["trap:k=4,n=20", 100, "umda"].rank == 1.5  # another budget is another matter
+    assert mean_ranks(some_rows(runs)) == {100: {"umda": 1.75, "PBIL 50": 1.25}, 1000: {}}
+
+
+def test_failed_runs_count_and_have_no_figures_and_killed_ones_are_not_made_yet() -> None:
+    runs = some_runs()
+    key = STUDY.cell(TRAP, UMDA, None, 1000).key
+    runs[key][0] = Run(0, "failed", False, error="oh")
+    row = rows_by_place(some_rows(runs))["trap:k=4,n=20", 1000, "umda"]
+    assert (row.runs, row.failed, row.solved, row.complete, row.rank) == (8, 1, 2, True, 1.0)
+    assert row.ert == sum(range(901, 908)) / 2
+    runs[key][0] = Run(0, "killed", False, error="oh")
+    row = rows_by_place(some_rows(runs))["trap:k=4,n=20", 1000, "umda"]
+    assert (row.runs, row.failed, row.complete, row.rank) == (7, 0, False, None)
+    runs[key] = {seed: Run(seed, "failed", False, error="oh") for seed in range(8)}
+    rows = rows_by_place(some_rows(runs))
+    row, rival = (rows["trap:k=4,n=20", 1000, name] for name in ("umda", "PBIL 50"))
+    assert (row.best, row.spread, row.ert, row.rank, rival.rank) == (None, None, None, None, 1.0)
+    assert rival.best is not None
+    assert not rival.best.star  # nothing shows that it is better
+
+
+def test_more_seeds_than_the_study_has_are_left_out() -> None:
+    row = analyse_budgets(dataclasses.replace(STUDY, runs=3), some_runs())[0]
+    assert (row.runs, row.complete) == (3, True)
+    assert row.best is not None
+    assert row.best.mean == 1.0
+
+
+def test_the_expected_running_time_is_all_calls_over_solved_runs() -> None:
+    def run(success: bool | None, calls: int | None) -> Run:
+        return Run(seed=0, status="done", success=success, calls=calls)
+
+    assert expected_running_time([run(True, 100), run(True, 300)]) == 200.0
+    assert expected_running_time([run(True, 100), run(False, 1000), run(False, 1000)]) == 2100.0
+    assert expected_running_time([run(False, 1000)]) is None  # nobody knows
+    assert expected_running_time([run(None, 1000)]) is None
+    assert expected_running_time([run(True, None), run(True, 5)]) is None
+    assert expected_running_time([]) is None
+
+
+def test_without_an_optimum_nobody_can_tell_what_is_solved() -> None:
+    runs = {
+        key: {seed: dataclasses.replace(run, success=None) for seed, run in of_cell.items()}
+        for key, of_cell in some_runs().items()
+    }
+    assert {(row.solved, row.ert) for row in some_rows(runs)} == {(None, None)}
+
+
+def test_runs_that_found_nothing_feasible_are_the_worst() -> None:
+    runs = some_runs()
+    key = STUDY.cell(TRAP, UMDA, None, 1000).key
+    runs[key][2].best = -math.inf
+    row = rows_by_place(some_rows(runs))["trap:k=4,n=20", 1000, "umda"]
+    assert row.best is not None
+    assert (row.best.mean, math.isnan(row.best.sd), row.rank, row.best.star) == (-math.inf, True, 2.0, False)

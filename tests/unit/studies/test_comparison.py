@@ -1,0 +1,123 @@
+"""The same seeds for several algorithms: runs over processes, and what they come to."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import multiprocessing
+import os
+import pickle
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from process_helpers import children
+
+import daedal
+from daedal.evaluation.caller import ObjectiveError
+from daedal.limits import Limits
+from daedal.optimizers.registry import find_algorithm
+from daedal.problems import Problem, Trap
+from daedal.result import Result
+from daedal.run.config import RunConfig
+from daedal.studies.comparison import Summary, run_all, summarise
+from daedal.types import Bits, Fitness
+
+
+@dataclass(frozen=True)
+class Ones:
+    """Counts ones; may take its time, fail, or end its process."""
+
+    n: int
+    optimum: float | None = None
+    how: str = ""
+
+    def evaluate(self, x: Bits) -> Fitness:
+        if self.how == "fails":
+            raise RuntimeError("no such ones")
+        {"waits": lambda: time.sleep(1000), "ends": lambda: os._exit(3), "": int}[self.how]()
+        return x.sum(axis=1).astype(np.float64)
+
+
+def config(objective: str | Problem, algorithm: str = "umda", *, seed: int = 0, popsize: int | None = 40) -> RunConfig:
+    chosen = find_algorithm(algorithm)
+    if "popsize" in chosen.settings():
+        chosen = chosen.with_settings({"popsize": popsize})
+    return RunConfig(objective=objective, algorithm=chosen, seed=seed, limits=Limits(max_generations=4))
+
+
+def timeless(result: Result) -> dict[str, object]:
+    """Everything that a result has to tell, but for the clock."""
+    told = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    del told["seconds"], told["cpu_seconds"], told["cpu_seconds_to_best"]
+    history = [dataclasses.replace(record, cpu_seconds=0.0) for record in result.history]
+    return told | {"x": result.x.tolist(), "history": history}
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return daedal.maximize("onemax:n=6", algorithm="umda", popsize=20, seed=1)
+
+
+def test_figures_calculated_by_hand(result: Result) -> None:
+    rows = [(True, 10.0, 100, 300, 1.0), (False, 7.0, 400, 500, 2.0), (True, 10.0, 100, 200, 6.0)]
+    names = ("success", "fitness", "evaluations_to_best", "evaluations", "cpu_seconds")
+    results = [dataclasses.replace(result, **dict(zip(names, row, strict=True))) for row in rows]
+    found = summarise(results)
+    assert found == Summary(
+        runs=3,
+        solved=2,
+        best=9.0,
+        evaluations=200.0,
+        evaluations_sd=pytest.approx(math.sqrt((100**2 + 200**2 + 100**2) / 2)),  # n - 1 = 2 below
+        cpu_seconds=3.0,
+        cpu_seconds_per_evaluation=pytest.approx(9.0 / 1000),
+    )
+    assert summarise(results[::-1]) == found
+    alone = summarise([result])
+    assert (alone.runs, alone.solved, alone.evaluations_sd) == (1, 1, 0.0)
+    assert alone.evaluations == result.evaluations_to_best
+    assert summarise([dataclasses.replace(result, success=False)] * 2).solved == 0
+    assert summarise([dataclasses.replace(result, success=None)] * 2).solved is None  # nobody knows
+    assert summarise([result, dataclasses.replace(result, fitness=-math.inf)]).best == -math.inf  # nothing feasible
+
+
+def test_the_number_of_workers_changes_nothing() -> None:
+    names = sorted(daedal.algorithms())
+    configs = [config("hiff:n=16", name, seed=seed) for seed in (0, 1) for name in names]
+    configs += [config(Trap(k=4, n=12), "umda", seed=5), config(Ones(9), "tree", seed=6, popsize=None)]
+    assert pickle.loads(pickle.dumps(configs)) == configs
+    alone = list(run_all(configs, workers=1))
+    assert [index for index, _ in alone] == list(range(len(configs)))  # in their order
+    spread = list(run_all(configs, workers=2))
+    assert sorted(index for index, _ in spread) == list(range(len(configs)))
+    for index, result in spread:
+        assert timeless(result) == timeless(alone[index][1])
+        assert (result.algorithm, result.seed) == (configs[index].algorithm.name, configs[index].seed)
+        assert result.cpu_seconds > 0
+    assert list(run_all([], workers=2)) == list(run_all([])) == []
+
+
+def test_whoever_stops_listening_ends_the_processes() -> None:
+    before = children()
+    running = run_all([config(Ones(5), popsize=10), *[config(Ones(5, how="waits"))] * 3], workers=2)
+    assert next(running)[0] == 0
+    assert len(children() - before) == 2 + 1  # and what ends them if this process is killed
+    running.close()  # type: ignore[attr-defined]
+    assert children() <= before
+
+
+@pytest.mark.parametrize(("how", "says"), [("fails", "RuntimeError: no such ones"), ("ends", "worker process ended")])
+def test_a_failure_ends_the_processes_and_nobody_elses(how: str, says: str) -> None:
+    bystander = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(1000,))
+    bystander.start()
+    before = children()
+    try:
+        with pytest.raises(ObjectiveError if how == "fails" else ValueError, match=says):
+            list(run_all([config(Ones(5, how="waits")), config(Ones(5, how=how))], workers=2))
+        assert children() <= before
+        assert bystander.is_alive()
+    finally:
+        bystander.kill()
+        bystander.join()
