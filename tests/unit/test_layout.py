@@ -24,7 +24,7 @@ LAYERS = (
     ("objectives", "result"),
     ("run",),
     ("studies",),
-    ("report",),
+    ("report", "plot"),
     ("cli",),
     ("optimize",),
     ("sklearn",),

@@ -14,14 +14,15 @@ from rich.table import Table
 
 from daedal.cli.output import file_name, is_standard, new_folder, say, shown, write_pieces
 from daedal.cli.study_tables import budget_table, rich_table, sizes_table
+from daedal.plot.budget_figure import draw_budgets
+from daedal.plot.size_figure import draw_sizes
+from daedal.plot.style import figure_files, find_matplotlib, save
 from daedal.settings.parameters import unknown
 from daedal.settings.texts import printable
 from daedal.storage.kinds import check_place
 from daedal.studies.analysis import Row, Runs
-from daedal.studies.anytime import draw_anytime
 from daedal.studies.budgets import BudgetRow, analyse_budgets
 from daedal.studies.export import export as exported
-from daedal.studies.figures import draw, figure_files, find_matplotlib, save
 from daedal.studies.files import FIGURES, TABLES
 from daedal.studies.published import published
 from daedal.studies.rank_tests import Test
@@ -163,11 +164,11 @@ def plot_problems(study: Study, runs: Runs, names: list[str], folder: Path) -> N
             raise ValueError(unknown("problem of the study", name, known))
     for problem, path in prepare_figures(study, folder).items():
         if problem is None:
-            figure = draw_anytime(analyse_budgets(study, runs), names)
+            figure = draw_budgets(analyse_budgets(study, runs), names)
         elif names and problem.name not in names:
             continue
         else:
-            figure = draw(study, runs, problem)
+            figure = draw_sizes(study, runs, problem)
         for written in save(figure, path):
             say(shown(written))
 

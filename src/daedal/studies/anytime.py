@@ -1,140 +1,115 @@
-"""The figure of a study with budgets: the best value against the calls that it takes, one panel a problem."""
+"""How the best value of a study's runs grew, from the histories that a store keeps."""
 
 from __future__ import annotations
 
-import importlib
-import math
-from collections.abc import Mapping, Sequence
-from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from daedal.studies.budgets import BudgetRow
-from daedal.studies.figures import (
-    COLOURS,
-    GREY,
-    LINES,
-    MARKERS,
-    STYLE,
-    draw_goal,
-    draw_legend,
-    find_matplotlib,
-    plain_text,
-    short_number,
-)
-from daedal.studies.spec import StudyProblem
-from daedal.studies.tables import problem_title
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
+from daedal.studies.run import unpacked_history
+from daedal.studies.snapshot import Snapshot, made_runs, shown_cells
+from daedal.studies.spec import StudyAlgorithm, StudyProblem
 
-_PANEL = (3.9, 3.0)  # inches
-_LEGEND = 0.7  # inches below the panels
-_MOST_ACROSS = 3
-_APART = 0.018  # of the axis: how far the bars of two algorithms are from each other, where there is room
-_SHARE = 0.6  # of the gap between two budgets that bars may take
-_LONGEST_TITLE = 44  # letters
-_LABELS_APART = 0.16  # of the axis
+_POINTS = 120  # of a curve
+_QUARTILES = (0.25, 0.5, 0.75)
 
 
-def draw_anytime(rows: Sequence[BudgetRow], names: Sequence[str] = ()) -> Figure:
-    """Draw the median of the best values at each budget, and the quartiles as a bar; lines join the medians.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AnytimeCurve:
+    """The best value that the runs of one cell had after so many evaluations.
 
-    The panels are those of the problems that are named, or of all. A budget with runs still missing has an open marker,
-    one without runs has none. The bars of several algorithms stand beside each other, around their budget.
+    Attributes
+    ----------
+    problem, algorithm, popsize, budget
+        Whose runs they are, as in `RuntimeCurve`.
+    evaluations
+        Where the values were taken, in rising order, shape (points,).
+    median, q1, q3
+        Median and quartiles over the runs, shape (points,); infinite where so many runs have found nothing feasible. A
+        run that has ended keeps its last value.
+    runs
+        How many runs they are; those that failed have no history.
+    complete
+        Whether all runs of the study are made.
     """
-    matplotlib = find_matplotlib()
-    panels = [list(one) for _, one in groupby(rows, key=lambda row: row.problem)]
-    panels = [one for one in panels if not names or one[0].problem.name in names]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(row.algorithm.name for row in rows))}
-    across = len(panels) if len(panels) <= _MOST_ACROSS else 2 if len(panels) == 4 else _MOST_ACROSS
-    down = math.ceil(len(panels) / across)
-    with matplotlib.rc_context(STYLE):
-        size = (max(across * _PANEL[0], 5.0), down * _PANEL[1] + _LEGEND)
-        figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(down, across, squeeze=False).ravel().tolist()
-        lines: dict[Line2D, str] = {}
-        for place, (axes, panel) in enumerate(zip(grid, panels, strict=False)):
-            drawn = _draw_panel(axes, panel, numbers)
-            lines = lines or {line: name for name, line in drawn.items()}
-            if place % across == 0:
-                axes.set_ylabel("Best value, median and quartiles")
-            if place + across >= len(panels):
-                axes.set_xlabel("Budget: calls of the objective")
-        for axes in grid[len(panels) :]:
-            axes.set_axis_off()
-        if any(not row.complete for panel in panels for row in panel):
-            line2d = importlib.import_module("matplotlib.lines").Line2D
-            hollow = line2d([], [], linestyle="none", marker="o", color=GREY, markerfacecolor="white")
-            lines[hollow] = "not all runs made"
-        draw_legend(figure, lines)
-    return figure
+
+    problem: StudyProblem
+    algorithm: StudyAlgorithm
+    popsize: int | None
+    budget: int | None
+    evaluations: NDArray[np.int64]
+    median: NDArray[np.float64]
+    q1: NDArray[np.float64]
+    q3: NDArray[np.float64]
+    runs: int
+    complete: bool
 
 
-def _draw_panel(axes: Axes, rows: Sequence[BudgetRow], numbers: Mapping[str, int]) -> dict[str, Line2D]:
-    """Draw the lines of one problem, and give them by algorithm."""
-    problem = rows[0].problem
-    budgets = sorted({row.budget for row in rows})
-    width = math.log(budgets[-1] / budgets[0]) if len(budgets) > 1 else 1.0
-    gaps = [math.log(after / before) for before, after in pairwise(budgets)]
-    apart = min(_APART * width, _SHARE * min(gaps, default=1.0) / len(numbers))
-    drawn = {}
-    for name, number in numbers.items():
-        aside = math.exp((number - (len(numbers) - 1) / 2) * apart)
-        drawn[name] = _draw_line(axes, [row for row in rows if row.algorithm.name == name], number, aside)
-    draw_goal(axes, problem, next((row.optimum for row in rows if row.optimum is not None), None))
-    _draw_title(axes, problem)
-    _scale(axes, budgets, width)
-    return drawn
+def anytime_curves(snapshot: Snapshot) -> list[AnytimeCurve]:
+    """Give how the best value grew, from the histories: a curve for each problem and algorithm, see `shown_cells`."""
+    curves = []
+    for cell in shown_cells(snapshot.study, snapshot.runs):
+        packed = snapshot.histories.get(cell.key, {})
+        made = made_runs(snapshot, cell)
+        found = [_history(packed[seed]) for seed in made if seed in packed]
+        steps = [one for one in found if len(one[0])]
+        if not steps:
+            continue
+        grid = _grid(steps)
+        worst = np.inf if cell.problem.minimize else -np.inf
+        values = np.stack([_at(grid, *one, worst) for one in steps])
+        q1, median, q3 = _quantiles(values)
+        curves.append(
+            AnytimeCurve(
+                problem=cell.problem,
+                algorithm=cell.algorithm,
+                popsize=cell.popsize,
+                budget=cell.budget,
+                evaluations=grid,
+                median=median,
+                q1=q1,
+                q3=q3,
+                runs=len(steps),
+                complete=len(made) == snapshot.study.runs,
+            )
+        )
+    return curves
 
 
-def _draw_title(axes: Axes, problem: StudyProblem) -> None:
-    """Write a problem's name, and behind it, or below where it is long, what it is."""
-    name, spec = problem_title(problem)
-    beside = " ".join(filter(None, (spec, "smaller is better" if problem.minimize else "")))
-    below = bool(beside) and len(name) + len(beside) > _LONGEST_TITLE
-    if len(name) > _LONGEST_TITLE:
-        name = f"{name[: _LONGEST_TITLE - 1]}…"
-    axes.set_title(plain_text(name), loc="left", fontsize=10, fontweight="bold", pad=17 if below else None)
-    place = (0.0, "left") if below else (1.0, "right")
-    small: dict[str, Any] = {"fontsize": 8, "color": GREY, "va": "bottom", "ha": place[1]}
-    axes.annotate(
-        plain_text(beside),
-        (place[0], 1.0),
-        xycoords="axes fraction",
-        xytext=(0, 6),
-        textcoords="offset points",
-        **small,
-    )
+def _history(packed: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Give evaluations and best values of a history; nothing where it has none."""
+    columns = unpacked_history(packed)
+    evaluations = np.array(columns.get("evaluations", []), np.float64)
+    best = np.array(columns.get("best", []), np.float64)
+    if len(evaluations) != len(best) or not np.all(np.isfinite(evaluations)):
+        raise ValueError("expected the history of a run, got one whose evaluations and best values do not match")
+    return evaluations.astype(np.int64), best
 
 
-def _draw_line(axes: Axes, rows: Sequence[BudgetRow], number: int, aside: float) -> Line2D:
-    marker, colour = MARKERS[number % len(MARKERS)], COLOURS[number % len(COLOURS)]
-    look: dict[str, Any] = {"marker": marker, "markersize": 5.0, "color": colour, "zorder": 3}
-    style = LINES[number % len(LINES)]
-    shown = [(row, row.spread) for row in rows if row.spread is not None and math.isfinite(row.spread.median)]
-    x = [row.budget * aside for row, _ in shown]
-    (line,) = axes.plot(x, [one.median for _, one in shown], linestyle=style, linewidth=1.3, **look)
-    for place, (_, one) in zip(x, shown, strict=True):
-        if math.isfinite(one.q1) and math.isfinite(one.q3):
-            axes.plot([place] * 2, [one.q1, one.q3], color=colour, linewidth=3.2, alpha=0.35, solid_capstyle="butt")
-    partial = [(place, one.median) for place, (row, one) in zip(x, shown, strict=True) if not row.complete]
-    if partial:
-        axes.plot(*zip(*partial, strict=True), linestyle="none", markerfacecolor="white", **look)
-    return line
+def _grid(steps: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> NDArray[np.int64]:
+    """Choose where to look: from where all runs have a value on, at distances that grow in proportion."""
+    first = max(max(int(evaluations[0]) for evaluations, _ in steps), 1)
+    last = max(max(int(evaluations[-1]) for evaluations, _ in steps), first)
+    return np.unique(np.rint(np.geomspace(first, last, _POINTS)).astype(np.int64))
 
 
-def _scale(axes: Axes, budgets: Sequence[int], width: float) -> None:
-    """Make the horizontal axis logarithmic, with labels at the budgets, as far as there is room."""
-    ticker = importlib.import_module("matplotlib.ticker")
-    axes.set_xscale("log")
-    axes.margins(y=0.12)
-    axes.set_xlim(budgets[0] * math.exp(-0.1 * width), budgets[-1] * math.exp(0.1 * width))
-    labelled: list[int] = []
-    for budget in budgets:
-        if not labelled or math.log(budget / labelled[-1]) >= _LABELS_APART * width:
-            labelled.append(budget)
-    axes.xaxis.set_major_locator(ticker.FixedLocator(labelled))
-    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short_number(value)))
-    axes.xaxis.set_minor_locator(ticker.NullLocator())
+def _at(
+    grid: NDArray[np.int64], evaluations: NDArray[np.int64], best: NDArray[np.float64], worst: float
+) -> NDArray[np.float64]:
+    """Give the best value of a run at each place of the grid; what is no number is the worst there is."""
+    place = np.maximum(np.searchsorted(evaluations, grid, side="right") - 1, 0)
+    return np.where(np.isnan(best), worst, best)[place]
+
+
+def _quantiles(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Give the quartiles of each column, between neighbours in proportion; any of them may be infinite."""
+    ordered = np.sort(values, axis=0)
+    found = []
+    for share in _QUARTILES:
+        place = share * (len(ordered) - 1)
+        low, high, part = ordered[int(place)], ordered[int(np.ceil(place))], place % 1
+        with np.errstate(invalid="ignore"):
+            found.append(np.where(low == high, low, low * (1 - part) + high * part))
+    return tuple(found)

@@ -6,27 +6,32 @@ import json
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from daedal.result import Result
 from daedal.settings.texts import storable
 from daedal.storage.sqlite import errors_explained, open_database, transaction
 from daedal.studies.environment import environment
+from daedal.studies.frames import runs_frame
 from daedal.studies.run import COLUMNS, DONE, Run, packed_history, unpacked_history
 from daedal.studies.schema import APPLICATION, MIGRATIONS, SCHEMA, TAKE_OVER, TAKE_RUNS, VERSION
 from daedal.studies.spec import Cell, Study
 from daedal.studies.stored_algorithm import recall_algorithms
 from daedal.types import to_text
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 _WHAT = "a store of study results"
 _RUN = (
     "SELECT key, environment, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
     "cpu_seconds, batches, generations, unique_evaluations, error FROM runs JOIN cells ON cells.id = cell"
 )
+_HISTORY = "FROM histories JOIN runs ON runs.id = run JOIN cells ON cells.id = cell"
 
 
 class Store:
@@ -186,13 +191,30 @@ class Store:
             names |= {cell.key: (cell.problem.name, cell.algorithm.name) for cell in study.cells()}
         return names
 
+    def frame(self) -> DataFrame:
+        """Give everything about every run as a pandas data frame, one row a run: what `daedal study export` writes."""
+        return runs_frame(self.rows())
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Read as of one moment in the block, however much is written meanwhile; nobody has to wait for it."""
+        with errors_explained(self.path, _WHAT):
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.execute("COMMIT")
+
+    def packed_histories(self, keys: Iterable[str]) -> dict[str, dict[int, bytes]]:
+        """Give the histories of the runs of some cells as they are stored, by the key of the cell and the seed."""
+        found: dict[str, dict[int, bytes]] = {}
+        for key in keys:
+            found[key] = dict(self._query(f"SELECT seed, history {_HISTORY} WHERE key = ?", (key,)))
+        return found
+
     def history(self, cell: Cell, seed: int) -> dict[str, list[float]]:
         """Give the records of a run's generations, by column; nan for what is unknown or infinite."""
-        rows = self._query(
-            "SELECT history FROM histories JOIN runs ON runs.id = run JOIN cells ON cells.id = cell "
-            "WHERE key = ? AND seed = ?",
-            (cell.key, seed),
-        )
+        rows = self._query(f"SELECT history {_HISTORY} WHERE key = ? AND seed = ?", (cell.key, seed))
         if not rows:
             raise ValueError(f"expected a finished run of seed {seed} in {self.path}, found none")
         try:

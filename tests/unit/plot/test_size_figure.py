@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from daedal.studies.figures import draw, save
+from daedal.plot.size_figure import draw_sizes
+from daedal.plot.style import save
 from daedal.studies.run import Run
 from daedal.studies.spec import Cell, Study
 
@@ -46,7 +47,7 @@ def all_runs(study: Study, **changes: Any) -> Runs:
 
 
 def drawn(study: Study, runs: Runs | None = None) -> Any:
-    return draw(study, all_runs(study) if runs is None else runs, study.problems[0])
+    return draw_sizes(study, all_runs(study) if runs is None else runs, study.problems[0])
 
 
 def points(axes: Any) -> list[list[tuple[float, float]]]:
@@ -230,7 +231,7 @@ def test_a_dot_in_the_name_stays(tmp_path: Path) -> None:
 
 
 def test_matplotlib_is_only_imported_to_draw_and_names_its_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import sys, daedal.studies.figures; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, daedal.plot.size_figure; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ValueError, match=r"pip install .*daedal\[plot\]"):

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from budget_helpers import STUDY, TRAP, UMDA, runs_of, some_rows, some_runs
 
-from daedal.studies.anytime import draw_anytime
+from daedal.plot.budget_figure import draw_budgets
+from daedal.plot.style import save
 from daedal.studies.budgets import analyse_budgets
-from daedal.studies.figures import save
 from daedal.studies.spec import Study
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib")
@@ -29,7 +29,7 @@ def bars(axes: Any) -> list[tuple[float, ...]]:
 
 
 def test_each_problem_is_a_panel_with_a_median_and_quartiles_at_each_budget() -> None:
-    figure = draw_anytime(some_rows())
+    figure = draw_budgets(some_rows())
     trap, cost = figure.axes
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["trap:k=4,n=20", "cost"]
     assert [list(line.get_ydata()) for line in lines(trap)] == [[3.5, 10 + 3.5 * 1.125], [3.5, 3.5]]
@@ -44,7 +44,7 @@ def test_each_problem_is_a_panel_with_a_median_and_quartiles_at_each_budget() ->
 
 
 def test_only_problems_that_are_named() -> None:
-    (only,) = draw_anytime(some_rows(), ["cost"]).axes
+    (only,) = draw_budgets(some_rows(), ["cost"]).axes
     assert only.get_title(loc="left") == "cost"
 
 
@@ -52,12 +52,12 @@ def test_missing_runs_are_seen_and_what_has_no_place_is_left_out(tmp_path: Path)
     runs = some_runs()
     key = STUDY.cell(TRAP, UMDA, None, 1000).key
     del runs[key][5]
-    figure = draw_anytime(some_rows(runs))
+    figure = draw_budgets(some_rows(runs))
     assert [text.get_text() for text in figure.legends[0].get_texts()][-1] == "not all runs made"
     runs[key] = runs_of([-math.inf] * 8)
-    umda, _ = lines(draw_anytime(some_rows(runs)).axes[0])
+    umda, _ = lines(draw_budgets(some_rows(runs)).axes[0])
     assert len(umda.get_xdata()) == 1
-    save(draw_anytime(some_rows({})), tmp_path / "empty")
+    save(draw_budgets(some_rows({})), tmp_path / "empty")
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 5, 7])
@@ -72,7 +72,7 @@ def test_any_number_of_problems_algorithms_and_budgets_without_texts_that_overla
         "runs": 2,
     }
     study = Study.from_dict(spec)
-    figure = draw_anytime(analyse_budgets(study, {cell.key: runs_of([1.0, 2.0]) for cell in study.cells()}))
+    figure = draw_budgets(analyse_budgets(study, {cell.key: runs_of([1.0, 2.0]) for cell in study.cells()}))
     shown = [axes for axes in figure.axes if axes.axison]
     assert len(shown) == count
     figure.draw_without_rendering()
@@ -87,7 +87,7 @@ def test_any_number_of_problems_algorithms_and_budgets_without_texts_that_overla
 def test_the_same_figure_gives_the_same_bytes_and_changes_no_settings(tmp_path: Path) -> None:
     matplotlib = importlib.import_module("matplotlib")
     before = dict(matplotlib.rcParams)
-    first = save(draw_anytime(some_rows()), tmp_path / "first")
-    second = save(draw_anytime(some_rows()), tmp_path / "second")
+    first = save(draw_budgets(some_rows()), tmp_path / "first")
+    second = save(draw_budgets(some_rows()), tmp_path / "second")
     assert [one.read_bytes() for one in first] == [two.read_bytes() for two in second]
     assert dict(matplotlib.rcParams) == before
