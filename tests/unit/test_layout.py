@@ -24,7 +24,7 @@ LAYERS = (
     ("objectives", "result"),
     ("run",),
     ("studies",),
-    ("report", "plot"),
+    ("plot", "report"),
     ("cli",),
     ("optimize",),
     ("sklearn",),
