@@ -72,6 +72,7 @@ class Browser:
         if offline:
             off = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
             tab.ask("Network.emulateNetworkConditions", **off)
+        tab.ask("Emulation.setScrollbarsHidden", hidden=True)
         tab.resize(width, height)
         tab.ask("Page.navigate", url=url)
         tab.wait("document.readyState === 'complete' && location.href !== 'about:blank'")

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from daedal import __version__
 from daedal.limits import StopReason
-from daedal.report.markup import escaped, named_values, paragraph, table
+from daedal.report.markup import escaped, folded, named_values, paragraph, table
 from daedal.report.page import Part, Section
 from daedal.result import Result
 from daedal.result.wording import fitness_text, value_text, verdict, violation_text
@@ -88,8 +88,7 @@ def _solution(result: Result) -> Iterator[Part]:
     text = to_text(result.x)
     yield bits(text[:_BITS_SHOWN])
     if len(text) > _BITS_SHOWN:
-        more = f"{len(text) - _BITS_SHOWN:,} more bits"
-        yield f'<details data-name="bits"><summary>{more}</summary>{bits(text[_BITS_SHOWN:])}</details>'
+        yield folded("bits", f"{len(text) - _BITS_SHOWN:,} more bits", bits(text[_BITS_SHOWN:]))
 
 
 def bits(text: str, changed: frozenset[int] = frozenset()) -> str:

@@ -39,6 +39,7 @@ def progress(result: Result) -> Section | None:
     layout: dict[str, Json] = {
         "height": 380,
         "hovermode": "x unified",
+        "legend": {"traceorder": "reversed"},
         "xaxis": axis("evaluations", rangemode="tozero"),
         "yaxis": axis(f"value{worse}"),
         "shapes": shapes,

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.report.figures import COLOURS, DASHES, axis, band, level, line, numbers
+from daedal.report.figures import COLOURS, DASHES, axis, band, level, line, log_axis, numbers
 from daedal.report.markup import escaped
 from daedal.report.page import Figure, Part, Row
 from daedal.studies.anytime import AnytimeCurve, anytime_curves
@@ -50,12 +50,14 @@ def _size_row(number: int, study: Study, curves: Sequence[SizeCurve]) -> Row:
             values = of_curve(one).tolist()
             x: list[float] = one.popsizes.tolist()
             error = None if spread is None else spread(one).tolist()
-            if not one.algorithm.popsizes or math.isnan(x[0]):  # without a population it is the same at every size
+            if math.isnan(x[0]):  # without a population it is the same at every size
                 x = [sizes[0], sizes[-1]] if sizes else [1.0]
                 values, error = values[:1] * len(x), None
             data.append(_points(study, one.algorithm, x, values, error))
-        layout = _layout("population size", title, x_log=bool(sizes), y_log=name != "solved")
-        figures.append(Figure(name=f"{name}-{number}", data=data, layout=layout))
+        means = [value for one in curves for value in of_curve(one).tolist()]
+        y_axis = _shares(title) if spread is None else log_axis(title, means)
+        x_axis = log_axis("population size", sizes, at=sizes) if sizes else axis("", showticklabels=False)
+        figures.append(Figure(name=f"{name}-{number}", data=data, layout=_layout(x_axis, y_axis)))
     return Row(figures)
 
 
@@ -108,8 +110,11 @@ def _budget_row(number: int, study: Study, rows: Sequence[BudgetRow]) -> Row:
                     [value(row) for row in rows if row.algorithm == one])
             for one in algorithms
         ]  # fmt: skip
-        layout = _layout("budget: calls of the objective", title, x_log=True, y_log=name == "seconds")
-        figures.append(Figure(name=f"{name}-{number}", data=data, layout=layout))
+        x_axis = log_axis("budget: calls of the objective", study.budgets, at=study.budgets)
+        y_axis = (
+            _shares(title) if name == "solved" else axis(title) if name == "best" else log_axis(title, map(value, rows))
+        )
+        figures.append(Figure(name=f"{name}-{number}", data=data, layout=_layout(x_axis, y_axis)))
     return Row(figures)
 
 
@@ -124,9 +129,10 @@ def runtime_figures(snapshot: Snapshot) -> list[Part]:
     parts: list[Part] = []
     for number, problem in enumerate(snapshot.study.problems):
         if found := [one for one in curves if one.problem == problem]:
-            data = [_steps(snapshot.study, one) for one in found]
-            layout = _layout("evaluations", "runs solved (%)", x_log=True, height=360)
-            layout["yaxis"] = axis("runs solved (%)", range=[-3, 103])
+            ends = [end for one in found for end in (*one.evaluations.tolist()[:1], max(1, one.longest))]
+            data = [_steps(snapshot.study, one, min(ends)) for one in found]
+            x_axis = log_axis("evaluations", ends)
+            layout = _layout(x_axis, _shares("runs solved (%)"), height=360, hovermode="x unified")
             parts += [
                 *_heading(snapshot.study, problem),
                 Figure(name=f"runtime-{number}", data=data, layout=layout),
@@ -134,11 +140,11 @@ def runtime_figures(snapshot: Snapshot) -> list[Part]:
     return parts
 
 
-def _steps(study: Study, curve: RuntimeCurve) -> dict[str, Json]:
-    """Give a line that rises where a run was solved, from the first one to the end of the longest."""
+def _steps(study: Study, curve: RuntimeCurve, first: int) -> dict[str, Json]:
+    """Give a line that rises where a run was solved, up to the end of the longest."""
     place = study.algorithms.index(curve.algorithm)
     x, y = curve.evaluations.tolist(), (100 * curve.share).tolist()
-    first, last = (x[0], y[-1]) if x else (max(1, curve.longest), 0.0)
+    last = y[-1] if y else 0.0
     return line(
         numbers([first, *x, max(curve.longest, *x, first)]),
         numbers([0.0, *y, last]),
@@ -170,7 +176,8 @@ def anytime_figures(snapshot: Snapshot) -> list[Part]:
         for one in found:
             data += _anytime_lines(snapshot.study, one)
         better = " (smaller is better)" if problem.minimize else ""
-        layout = _layout("evaluations", f"best value{better}", x_log=True, height=360)
+        x_axis = log_axis("evaluations", [end for one in found for end in one.evaluations[[0, -1]].tolist()])
+        layout = _layout(x_axis, axis(f"best value{better}"), height=360, hovermode="x unified")
         goal = known_optimum(snapshot, problem)
         goal, name = (problem.target, "target") if goal is None else (goal, "optimum")
         if goal is not None and math.isfinite(goal):
@@ -195,11 +202,9 @@ def _heading(study: Study, problem: StudyProblem) -> list[Part]:
     return [f"<h3>{escaped(' '.join(filter(None, problem_title(problem))))}</h3>"]
 
 
-def _layout(x: str, y: str, *, x_log: bool, y_log: bool = False, height: int = 320) -> dict[str, Json]:
-    kinds: dict[bool, dict[str, Json]] = {True: {"type": "log", "dtick": "D2"}, False: {}}
-    return {
-        "height": height,
-        "showlegend": True,
-        "xaxis": axis(x, **kinds[x_log]),
-        "yaxis": axis(y, **kinds[y_log]),
-    }
+def _layout(x: dict[str, Json], y: dict[str, Json], *, height: int = 320, **more: Json) -> dict[str, Json]:
+    return {"height": height, "showlegend": True, "xaxis": x, "yaxis": y, **more}
+
+
+def _shares(title: str) -> dict[str, Json]:
+    return axis(title, range=[-4, 104], tickvals=[0, 25, 50, 75, 100])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daedal import __version__
-from daedal.report.markup import escaped, paragraph, table
+from daedal.report.markup import escaped, folded, paragraph, table
 from daedal.report.page import Page, Part, Section
 from daedal.report.sheet_markup import sheet_markup
 from daedal.report.study_figures import anytime_figures, budget_figures, runtime_figures, size_figures
@@ -19,7 +19,7 @@ from daedal.studies.tables.legend import legend_of
 from daedal.studies.tables.sheets import side_by_side
 from daedal.studies.wording import counted
 
-_FAILURES_SHOWN = 200
+_FAILURES_SHOWN, _FAILURES_KEPT = 10, 1000
 
 
 def study_page(snapshot: Snapshot) -> Page:
@@ -88,8 +88,13 @@ def _failures(snapshot: Snapshot) -> list[Part]:
             escaped(one.status),
             escaped(one.error),
         ]
-        for one in failed[:_FAILURES_SHOWN]
+        for one in failed[:_FAILURES_KEPT]
     ]
-    more = f" These are the first {_FAILURES_SHOWN}." if len(failed) > _FAILURES_SHOWN else ""
-    said = paragraph(f"{counted(len(failed), 'run')} did not end well.{more}")
-    return [said, table(("problem", "algorithm", of_what, "seed", "", "error"), rows)]
+    said = paragraph(f"{counted(len(failed), 'run')} did not end well.")
+    columns = ("problem", "algorithm", of_what, "seed", "", "error")
+    parts: list[Part] = [said, table(columns, rows[:_FAILURES_SHOWN])]
+    if (more := len(rows) - _FAILURES_SHOWN) > 0:
+        parts.append(folded("failures", f"{more:,} more", table(columns, rows[_FAILURES_SHOWN:])))
+    if len(failed) > len(rows):
+        parts.append(paragraph("daedal study export has all of them.", kind="soft small"))
+    return parts
