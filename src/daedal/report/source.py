@@ -45,7 +45,7 @@ def read_page(source: Path, *, number: int | None = None) -> Page:
         return study_page(read_store(source, number=number))
     if number is not None:
         raise ValueError(f"expected the store of a study with --study {number}, got {source}, which is none")
-    from daedal.result.saved import load_run
+    from daedal.run.reading import load_run
 
     return run_page(load_run(source))
 
