@@ -58,7 +58,7 @@ def linkage_of(trace: Trace | None) -> Linkage | None:
     strength = np.maximum(trace.linkage, trace.linkage.T).astype(np.float64)
     np.fill_diagonal(strength, 0.0)
     largest = strength.max()
-    least = link_threshold(strength) if trace.noise is None else trace.noise
+    least = link_threshold(strength)
     order, groups = cluster(strength, least)
     scaled = (strength / largest if largest > 0 else strength).astype(np.float32)
     return Linkage(strength=scaled, order=order, groups=groups, source=trace.source)
