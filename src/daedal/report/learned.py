@@ -111,11 +111,12 @@ def _rows(trace: Trace, look: int, order: NDArray[np.intp], starts: NDArray[np.i
 
 def linkage_section(result: Result, linkage: Linkage | None, variables: Variables) -> Section | None:
     """Show which variables hang together, and say it."""
-    if linkage is None:
-        return None
     title = "What hangs together"
-    said = linkage.sentences(variables.labels)
-    words = bullets(said, kind="groups") if linkage.groups else paragraph(said[0])
+    if linkage is None:
+        said = "Nobody knows: the search has learned nothing of pairs of variables."
+        return None if result.trace is None else Section("linkage", title, [paragraph(said)])
+    found = linkage.sentences(variables.labels)
+    words = bullets(found, kind="groups") if linkage.groups else paragraph(found[0])
     source = paragraph(f"Read off from {linkage.source}; 100 % is the strongest pair.", kind="soft small")
     if not linkage.strength.any():
         return Section("linkage", title, [words])
@@ -124,7 +125,9 @@ def linkage_section(result: Result, linkage: Linkage | None, variables: Variable
     np.fill_diagonal(strength, 1.0)  # so that a group is a whole square
     binned = np.maximum.reduceat(np.maximum.reduceat(strength, starts, axis=0), starts, axis=1)
     names = bin_labels([variables.labels[i] for i in order.tolist()], starts)
-    data = heat_map(percent(binned), x=names, y=names, hover="%{x} and %{y}: %{z} %")
+    cells = percent(binned)
+    data = heat_map(cells, x=names, y=names, hover="%{x} and %{y}: %{z} %")
+    data["zmin"] = int(np.quantile(cells, 0.05))  # what all pairs have in common says nothing
     layout: dict[str, Json] = {
         "height": 640,
         "meta": {"square": True},

@@ -46,7 +46,7 @@ def _short(label: str) -> str:
 
 def sparkline(values: list[float]) -> str:
     """Draw values as a small line; nothing where there are not two that differ."""
-    step = -(-len(values) // _MOST_POINTS)
+    step = max(1, -(-len(values) // _MOST_POINTS))
     finite = [value for value in [*values[:-1:step], *values[-1:]] if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     if not high > low or not math.isfinite(high - low):

@@ -132,7 +132,7 @@ def test_a_space_shows_named_values_and_variables() -> None:
     space = daedal.Space(size=daedal.Integer(1, 16), mode=daedal.Choice("fast", EVIL), parts=daedal.Subset(["a", "b"]))
     result = daedal.maximize(lambda v: v["size"] + (v["mode"] == EVIL), space, seed=1, max_evaluations=60)
     n = result.n
-    linkage = np.zeros((n, n), np.float32)
+    linkage = np.random.default_rng(1).random((n, n)).astype(np.float32) * 0.01
     linkage[0, n - 1] = linkage[n - 1, 0] = 1.0
     top = np.unique(space.encoding.repair(made_up_trace(result.x).rows), axis=0)[:3]
     trace = made_up_trace(result.x, linkage=linkage, top=top, top_fitness=np.arange(3.0))
