@@ -56,5 +56,5 @@ def _serve(source: Path, port: int, number: int | None) -> None:
     from daedal.report.watched import Watched
 
     check_plotly()
-    watched = Watched(source, lambda: read_page(source, number=number))
+    watched = Watched(source, lambda: read_page(source, number=number, quick=True))
     serve(watched, port=port, ready=lambda address: say(f"{shown(source)} is shown at {address} (Ctrl-C ends it)"))

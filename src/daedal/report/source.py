@@ -36,8 +36,8 @@ def write_page(page: Page, path: str | os.PathLike[str]) -> None:
     replace_file(path, lambda file: file.write(text), kind=REPORT)
 
 
-def read_page(source: Path, *, number: int | None = None) -> Page:
-    """Lay out the page of what a file holds. Nothing in it is trusted, and nothing of it is run."""
+def read_page(source: Path, *, number: int | None = None, quick: bool = False) -> Page:
+    """Lay out the page of what a file holds, see `run_page`. Nothing in it is trusted, and nothing of it is run."""
     if is_store(source):
         from daedal.report.study_page import study_page  # here, because a run needs none of it
         from daedal.studies.snapshot import read_store
@@ -47,7 +47,7 @@ def read_page(source: Path, *, number: int | None = None) -> Page:
         raise ValueError(f"expected the store of a study with --study {number}, got {source}, which is none")
     from daedal.run.reading import load_run
 
-    return run_page(load_run(source))
+    return run_page(load_run(source), quick=quick)
 
 
 def is_store(source: Path) -> bool:

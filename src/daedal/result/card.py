@@ -6,7 +6,7 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from daedal.result.variables import learned_linkage, variables_of
+from daedal.result.variables import believed_linkage, variables_of
 from daedal.result.wording import effort_text, fitness_text, verdict
 from daedal.settings.texts import printable
 
@@ -36,8 +36,10 @@ def card(result: Result) -> str:
 
 def _groups(result: Result) -> list[str]:
     variables = variables_of(result)
-    linkage = learned_linkage(result, variables)
-    return [] if linkage is None else linkage.sentences([_short(one) for one in variables.labels], _GROUPS_SHOWN)
+    linkage = believed_linkage(result, variables)  # a card has no time for more
+    if linkage is None or not linkage.groups:
+        return []
+    return linkage.sentences([_short(one) for one in variables.labels], _GROUPS_SHOWN)
 
 
 def _short(label: str) -> str:
