@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from daedal.report.figures import (
     BLUE,
+    LONGEST_LABEL,
     MOST_CELLS,
     axis,
     bin_labels,
@@ -19,7 +20,7 @@ from daedal.report.figures import (
     percent,
     thinned,
 )
-from daedal.report.markup import bullets, escaped, paragraph
+from daedal.report.markup import bullets, drawn, escaped, paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result, Trace
 from daedal.result.linkage import Linkage
@@ -215,7 +216,7 @@ def _importance_words(exact: NDArray[np.bool_], known: int) -> str:
 def _importance_bars(
     loss: NDArray[np.float64], exact: NDArray[np.bool_], chosen: NDArray[np.intp], variables: Variables
 ) -> Figure:
-    names = distinct([escaped(variables.labels[i]) for i in chosen.tolist()])
+    names = distinct([drawn(variables.labels[i], LONGEST_LABEL) for i in chosen.tolist()])
     data: list[dict[str, Json]] = []
     for is_exact, name in ((True, "changed alone"), (False, "best with another value")):
         part = exact[chosen] == is_exact
