@@ -181,7 +181,7 @@ class Tab:
         return False
 
     def points(self, name: str) -> list[tuple[float, float]]:
-        """Give where a figure has points, from the corner of its plotted part: one of each line, or bar, and a little below."""
+        """Give where a figure has points, from the corner of its plotted part: one of each line, and a little below."""
         found = self.value(f"""(() => {{
             const figure = document.querySelector('[data-figure={json.dumps(name)}]');
             const {{xaxis, yaxis}} = figure._fullLayout;

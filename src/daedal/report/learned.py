@@ -119,17 +119,19 @@ def linkage_section(
     if linkage is None:
         said = "Nobody knows: the search has learned nothing of pairs of variables."
         return None if result.trace is None else Section("linkage", title, [paragraph(said)])
-    found = linkage.sentences(variables.labels)
-    words = bullets(found, kind="groups") if linkage.groups else paragraph(found[0])
+    words = linkage.sentences(variables.labels)
+    if not linkage.groups:  # what is left is chance, and would look like more on a map
+        source = paragraph(f"{_SOURCES['linkage']}{linkage.source}.", kind="soft small")
+        return Section("linkage", title, [paragraph(words[0]), source])
     shown = {"linkage": linkage}
-    if believed is not None and believed.source != linkage.source:
+    if believed is not None and believed.source != linkage.source and believed.strength.any():
         shown["belief"] = believed
-    figures = [_linkage_map(name, one, linkage.order, variables) for name, one in shown.items() if one.strength.any()]
-    if not figures:
-        return Section("linkage", title, [words, paragraph(f"{_SOURCES['linkage']}{linkage.source}.", kind="soft")])
+    figures = [_linkage_map(name, one, linkage.order, variables) for name, one in shown.items()]
     order = paragraph("Variables that hang together stand side by side; 100 % is the strongest pair.", kind="soft")
     maps = Row(figures) if len(figures) > 1 else figures[0]
-    return Section("linkage", title, [words, order, maps, *_binned(len(linkage.order), bins(len(linkage.order)))])
+    return Section(
+        "linkage", title, [bullets(words), order, maps, *_binned(len(linkage.order), bins(len(linkage.order)))]
+    )
 
 
 def _linkage_map(name: str, linkage: Linkage, order: NDArray[np.intp], variables: Variables) -> Figure:
@@ -233,7 +235,7 @@ def _importance_bars(
             }
         )
     layout: dict[str, Json] = {
-        "height": 340,
+        "height": 300 + 6 * max(map(len, names)),  # which stand upright where there is little room
         "bargap": 0.25,
         "showlegend": len(data) > 1,
         "xaxis": axis("", type="category", categoryorder="array", categoryarray=[*names], showgrid=False),
