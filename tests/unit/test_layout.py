@@ -24,12 +24,15 @@ LAYERS = (
     ("objectives", "result"),
     ("run",),
     ("studies",),
-    ("plot",),
+    ("plot", "report"),
     ("cli",),
     ("optimize",),
     ("sklearn",),
 )
 """From the bottom up: a room imports from those below it, and from itself."""
+
+UPWARDS = {("result/result.py", "daedal.report.source")}
+"""Who reaches up all the same, when called and not when loaded: `result.report(...)` is where people look for it."""
 
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 FILES = sorted(path for path in SOURCE.rglob("*.py"))
@@ -68,7 +71,7 @@ def test_nothing_imports_upwards(path: Path) -> None:
         return
     for name in imported(path):
         if name.startswith("daedal.") and (other := room_of(name)) in LEVEL:
-            below = LEVEL[other] < LEVEL[room] or other == room
+            below = LEVEL[other] < LEVEL[room] or other == room or (str(path.relative_to(SOURCE)), name) in UPWARDS
             assert below, f"{path.relative_to(SOURCE)} imports {name}"
         assert room in ("cli",) or not name.startswith("rich"), f"{path.relative_to(SOURCE)} imports {name}"
 

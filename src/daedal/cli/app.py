@@ -13,6 +13,7 @@ from daedal.cli.help import HelpfulCommand, HelpfulGroup
 COMMANDS = {
     "solve": ("solve", "solve", "Look for the best bits of a problem."),
     "resume": ("resume", "resume", "Go on with a run from its checkpoint, as if it had never been broken off."),
+    "report": ("report", "report", "Make a page that shows a run, or a study."),
     "compare": ("compare", "compare", "Compare algorithms on a problem: the same seeds for each."),
     "list": ("listing", "list_all", "Show problems and algorithms; given a name, what each of its settings means."),
     "optimum": ("optimum", "optimum", "Print the largest fitness of a problem."),

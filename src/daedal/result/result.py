@@ -198,6 +198,20 @@ class Result:
         """What the run counts for beside others: its fitness, or the worst there is, where nothing is feasible."""
         return self.fitness if self.feasible or not self.history else self.history[-1].best
 
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page that shows the run: one HTML file, which replaces a report that is there, and nothing else.
+
+        It opens in any browser, without a network. Needs Plotly: pip install "daedal[report]".
+        """
+        from daedal.report.source import report_run  # here: it is above, and nothing else has use for it
+
+        report_run(self, path)
+
+    def _repr_html_(self) -> str:
+        from daedal.result.card import card  # here, because only notebooks have use for it
+
+        return card(self)
+
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"
         feasible = "" if self.feasible else f"feasible=False, violation={self.violation:g}, "

@@ -1,0 +1,56 @@
+"""A result in words: what the terminal, cards and pages say alike."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from daedal.spaces.plain import Value
+
+if TYPE_CHECKING:
+    from daedal.result.result import Result
+
+_MOST_LISTED = 10  # constraints that are violated
+
+
+def verdict(result: Result) -> str:
+    """Say in two words how it went."""
+    if not result.feasible:
+        return "nothing feasible found"
+    return {True: "solved", False: "not solved", None: "done"}[result.success]
+
+
+def fitness_text(result: Result) -> str:
+    """Write a value to ten digits, and a mean with as many as its standard error has two of."""
+    error = result.standard_error
+    if error is None or not math.isfinite(error):
+        return f"{result.fitness:.10g}"
+    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 2
+    return f"{result.fitness:.{digits}f} +- {error:.{digits}f}"
+
+
+def effort_text(result: Result) -> str:
+    """Say what a run has cost."""
+    known = f" ({result.cached:,} of them known from before)" if result.cached else ""
+    return (
+        f"{result.evaluations_to_best:,} evaluations to the best, {result.evaluations:,} in all{known}, "
+        f"{result.generations:,} generations, {result.cpu_seconds:.1f} s CPU"
+    )
+
+
+def violation_text(result: Result) -> str:
+    """Say by how much x is not feasible; nothing where it is, or nobody knows."""
+    if result.feasible or not math.isfinite(result.violation):
+        return ""
+    broken = [(k, amount) for k, amount in enumerate(result.violations, start=1) if amount > 0]
+    each = ", ".join(f"{amount:.6g} of constraint {k}" for k, amount in broken[:_MOST_LISTED])
+    more = f", {len(broken) - _MOST_LISTED} more" if len(broken) > _MOST_LISTED else ""
+    of_which = f" in sum: {each}{more}" if len(result.violations) > 1 else ""
+    return f"not feasible, by {result.violation:.10g}{of_which}"
+
+
+def value_text(value: Value) -> str:
+    """Write a value for eyes; texts as they are, lists with blanks."""
+    if isinstance(value, list):
+        return " ".join(map(str, value)) if value else "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
