@@ -135,16 +135,16 @@ def solve(
             initial=rows,
         )
         result = config.run(checkpointer=checkpointer, display=live_display, log=log)
-    again = with_options(
-        context.meta[WORDS],
-        [
-            *(("--seed", str(result.seed)) if seed is None else ()),
-            *(("--force",) if checkpoint is not None and not force else ()),
-        ],
-    )
+    again = _again(context, result, drawn=seed is None, replaces=checkpoint is not None and not force)
     report_result(
         problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm, again=again
     )
+
+
+def _again(context: typer.Context, result: Result, *, drawn: bool, replaces: bool) -> list[str]:
+    """Give the words that make the run again: with the seed that was drawn, and in place of the checkpoint it left."""
+    options = ["--seed", str(result.seed)] if drawn else []
+    return with_options(context.meta[WORDS], [*options, *(["--force"] if replaces else [])])
 
 
 @contextmanager
