@@ -29,7 +29,7 @@ from daedal.run.loop import Run
 from daedal.run.noise import NOISY_CONSTRAINTS, Noise
 from daedal.run.outcome import Callback, Display
 from daedal.run.reporting import result_of
-from daedal.run.view import RunView, progress_of
+from daedal.run.view import RunProgress, RunView, progress_of
 from daedal.settings.parameters import plain
 from daedal.spaces.description import describe
 from daedal.spaces.space import Space
@@ -127,12 +127,17 @@ class RunConfig:
         config = dataclasses.replace(self, algorithm=algorithm, limits=limits)
         with ExitStack() as closing:
             closing.callback(objective.close)
+            under_way: list[Run] = []
+            around = closing.enter_context(ExitStack())  # the display opens first: to prepare may take a while
+            view = config._view(objective, partial(progress_of, under_way))
+            shown = None if display is None else around.enter_context(display(view))
             run = config._prepared(objective, closing, checkpointer, callback)
+            under_way.append(run)
             if state is not None:
                 _restore(run, state)
             if log is not None:
                 run.evaluator.recorder = config._log(objective, closing, log)
-            outcome = run.go(None if display is None else display(config._view(objective, run)))
+            outcome = run.go(shown, around)
         return result_of(config, objective, run, outcome)
 
     def _resolved(self) -> Algorithm:
@@ -238,14 +243,14 @@ class RunConfig:
         """Give the value to reach, as the user has it."""
         return self.optimum(objective) if self.limits.target is None else self.limits.target
 
-    def _view(self, objective: BoundObjective, run: Run) -> RunView:
+    def _view(self, objective: BoundObjective, progress: Callable[[], RunProgress]) -> RunView:
         popsize = self.algorithm.settings().get("popsize")
         size = "" if popsize is None else f", popsize {popsize}"
         return RunView(
             title=f"{self.algorithm.name} on {objective.name}{size}, seed {self.seed}",
             goal=self.goal(objective),
             limits=self.limits,
-            progress=partial(progress_of, run),
+            progress=progress,
         )
 
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:

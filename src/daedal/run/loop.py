@@ -6,7 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 
 from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.evaluator import Evaluator
@@ -117,35 +117,34 @@ class Run:
                 f"and {recorded} in its records, with {calls} calls of {self.evaluator.calls}"
             )
 
-    def go(self, display: AbstractContextManager[Display] | None = None) -> Outcome:
-        """Run to the end."""
-        with ExitStack() as around:
-            shown = None if display is None else around.enter_context(display)
-            if self.optimizer.stop is None:
-                self.optimizer.prepare()
-                self.evaluator.prepare()
-            self._started, self._cpu_started = time.monotonic(), time.process_time()
-            self.has_begun = True
-            if self.limits.max_seconds is not None:
-                self.evaluator.deadline = self._started + self.limits.max_seconds - self._seconds_before
-            self.evaluator.listener = self._keep_if_due
-            with self.evaluator, self._interrupts:
-                try:
-                    self._loop(shown)
-                except Exception as error:
-                    told = with_best(error, self._best_so_far())
-                    if told is error:
-                        raise
-                    raise told from error
-                self._close(around)
+    def go(self, display: Display | None = None, around: ExitStack | None = None) -> Outcome:
+        """Run to the end; what is around it, such as the display, is closed when the result is there."""
+        if self.optimizer.stop is None:
+            self.optimizer.prepare()
+            self.evaluator.prepare()
+        self._started, self._cpu_started = time.monotonic(), time.process_time()
+        self.has_begun = True
+        if self.limits.max_seconds is not None:
+            self.evaluator.deadline = self._started + self.limits.max_seconds - self._seconds_before
+        self.evaluator.listener = self._keep_if_due
+        with self.evaluator, self._interrupts:
+            try:
+                self._loop(display)
+            except Exception as error:
+                told = with_best(error, self._best_so_far())
+                if told is error:
+                    raise
+                raise told from error
+            self._close(around)
         return self._outcome()
 
-    def _close(self, around: ExitStack) -> None:
+    def _close(self, around: ExitStack | None) -> None:
         """End the workers and the display; who asks to end now has waited for the result, and gets it."""
         try:
             with self._interrupts.hold():
                 self.evaluator.close()
-                around.close()
+                if around is not None:
+                    around.close()
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
 
