@@ -37,9 +37,11 @@ PATHS = (
     "./run.ckpt", "folder/../mine.py", "a\udcffb", "a b", "-x", "x" * 300, "", "\x1b[31m", ".", "..", "/",
     "/dev/full", "/dev/stdout",
 )  # fmt: skip
+SOURCES = ("saved.npz", "saved.npz", "run.ckpt", "own.ckpt", "store.db", "budgets.db", "link.ckpt", "cache.db", *PATHS)
 BASES: dict[str, tuple[str, ...]] = {
     "solve": ("PROBLEM", "-a", "umda", "--popsize", "20", "--seed", "1", "--n", "8", "--max-evaluations", "60"),
     "resume": ("run.ckpt",),
+    "report": ("SOURCE", "-o", "new.html"),
     "compare": ("PROBLEM", "-a", "umda", "-a", "ils", "--runs", "2", "--n", "8", "--max-evaluations", "60"),
     "list": (),
     "optimum": ("PROBLEM",),
@@ -78,12 +80,12 @@ WEIGHTS = {
     "reproduce table1": 0.3,
     "reproduce figures": 0.2,
 }
-SLOW = {"--dask", "--install-completion", "--show-completion"}
-"""Seconds to start, or changes to a shell's own files: not drawn."""
+SLOW = {"--dask", "--watch", "--install-completion", "--show-completion"}
+"""Seconds to start, no end, or changes to a shell's own files: not drawn."""
 
 OUTPUTS = {
     "--checkpoint": "checkpoint", "--cache": "cache", "--store": "store", "--output": "table", "-o": "table",
-    "--log": "folder",
+    "--log": "folder", "--save": "run",
 }  # fmt: skip
 WRITES_STORE = ("study run", "study merge", "reproduce table1", "reproduce figures")
 BESIDE = ("", ".previous", "-wal", "-shm", "-journal", ".lock")
@@ -125,7 +127,7 @@ def draw(rng: random.Random) -> tuple[str, list[str]]:
     if rng.random() < 0.02:
         return "", [odd_text(rng) for _ in range(rng.randrange(3))]
     command = rng.choices(list(BASES), [WEIGHTS.get(name, 4) for name in BASES])[0]
-    places = {"PROBLEM": PROBLEMS, "PATH": PATHS}
+    places = {"PROBLEM": PROBLEMS, "PATH": PATHS, "SOURCE": SOURCES}
     base = SPACED if command == "solve" and rng.random() < 0.1 else BASES[command]
     words = [rng.choice(places[word]) if word in places else word for word in base]
     options = options_of(command)
@@ -156,6 +158,8 @@ def named_outputs(command: str, words: list[str]) -> dict[str, str]:
         kind = OUTPUTS.get(option)
         if kind == "table" and command == "instance nk":
             kind = "nk"
+        if kind == "table" and command == "report":
+            kind = "report"
         if kind == "table" and command in ("study plot", "reproduce figures"):
             kind = "folder"
         if kind and (kind != "store" or command in WRITES_STORE):

@@ -43,6 +43,7 @@ WEIGHTS = {
     "store.db": 18,
     "budgets.db": 8,
     "cache.db": 12,
+    "saved.npz": 15,
     "land.nk": 8,
     "study.toml": 8,
     "rows.txt": 3,
@@ -61,6 +62,7 @@ COMMANDS = {
     ],
     "budgets.db": [*_READ_STORE, ["study", "merge", "it", "--store", "store.db"]],
     "cache.db": [[*_SOLVE, "--cache", "it"]],
+    "saved.npz": [["report", "it", "-o", "page.html"]],
     "land.nk": [["optimum", "nk:it"], ["solve", "nk:it", "--max-evaluations", "50"]],
     "study.toml": [["study", "run", "it", "--store", "store.db", "--workers", "1"]],
     "rows.txt": [[*_SOLVE, "--initial", "it"]],
@@ -129,7 +131,16 @@ def read_initial(path: Path) -> Any:
     return repr(read_rows(path))
 
 
+def read_saved(path: Path) -> Any:
+    import daedal
+
+    result = daedal.load(path)
+    assert set(result.x.tolist()) <= {0, 1}
+    return repr(result)
+
+
 READERS = {
+    "saved.npz": read_saved,
     "run.ckpt": read_checkpoint, "own.ckpt": lambda path: read_checkpoint(path, zoo.ones), "store.db": read_store,
     "budgets.db": read_store, "cache.db": read_cache, "land.nk": read_problem, "study.toml": read_study,
     "rows.txt": read_initial, "valued.txt": read_initial,
@@ -159,7 +170,7 @@ def attempt(case: Case) -> Tried:
     rng = case.rng
     name = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
     whole = whole_file(name)
-    crafts = {"ckpt": damage.crafted_checkpoint, "db": damage.crafted_database}
+    crafts = {"ckpt": damage.crafted_checkpoint, "npz": damage.crafted_checkpoint, "db": damage.crafted_database}
     craft = crafts.get(name.rpartition(".")[2], damage.blindly)
     blind = craft is damage.blindly or rng.random() < 0.5
     how, data = (damage.blindly if blind else craft)(whole, rng)
@@ -193,7 +204,7 @@ def by_function(case: Case, name: str, it: Path, data: bytes, *, sealed: bool) -
         except REFUSALS as error:
             said = str(error)
             return heard + ([] if said and len(said) < 2000 and "\n" not in said else [f"unclear: {said[:300]!r}"])
-        if sealed and name.endswith(".ckpt"):
+        if sealed and name.endswith((".ckpt", ".npz")):
             heard.append("a damaged checkpoint was read")
         return heard
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import warnings
 
 import commands
@@ -31,10 +32,10 @@ PARTS: dict[str, Part] = {
 def load_everything() -> None:
     """Load in this process what a fork of it would have to load each time, kernels included."""
     import daedal
-    from daedal.cli.app import COMMANDS
 
-    for module, *_ in COMMANDS.values():
-        importlib.import_module(f"daedal.cli.{module}")
+    for module in pkgutil.walk_packages(daedal.__path__, "daedal."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in daedal.algorithms():

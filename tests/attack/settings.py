@@ -88,9 +88,9 @@ def by_keywords(case: Case) -> Tried:
 
 def wrong_with(result: Any, limits: dict[str, Any]) -> list[str]:
     """Say what a result cannot be."""
-    found = []
-    if result.x.dtype != np.uint8 or result.x.shape != (limits["n"],) or not np.isin(result.x, (0, 1)).all():
-        found.append(f"x is no row of {limits['n']} bits: {result.x!r}")
+    found, n = [], len(limits["n"]) if isinstance(limits["n"], range | list | tuple | dict) else limits["n"]  # of names
+    if result.x.dtype != np.uint8 or result.x.shape != (n,) or not np.isin(result.x, (0, 1)).all():
+        found.append(f"x is no row of {n} bits: {result.x!r}")
     elif result.fitness != objective(result.x[None, :].astype(np.int64))[0]:
         found.append(f"fitness {result.fitness!r} is not that of x")
     if result.evaluations != result.evaluated + result.cached + result.failed:

@@ -79,7 +79,7 @@ PLAIN = {
 KINDS = {
     "run.ckpt": "checkpoint", "run.ckpt.previous": "checkpoint", "own.ckpt": "checkpoint", "store.db": "store",
     "budgets.db": "store", "cache.db": "cache", "land.nk": "nk", "tiny.nk": "nk", "data.csv": "table",
-    "report.md": "table", "empty": "empty",
+    "report.md": "table", "saved.npz": "run", "empty": "empty",
 }  # fmt: skip
 """What may be replaced, and by what: everything else that is there stays as it is."""
 
@@ -111,6 +111,7 @@ def contents() -> dict[str, bytes]:
         daedal.maximize("trap:k=4,n=8", checkpoint=folder / "run.ckpt", every=1, **few)
         daedal.maximize(ones, 8, checkpoint=folder / "own.ckpt", every=1, **few)
         daedal.maximize("onemax:n=8", cache=folder / "cache.db", **few)
+        daedal.maximize("trap:k=4,n=8", **few | {"algorithm": "dae"}).save(folder / "saved.npz")
         write_nk(NK.random(8, 2, 1), folder / "land.nk")
         for path in folder.iterdir():
             if path.name in KINDS:

@@ -230,5 +230,7 @@ def export(
     """Write everything about every run of a store, of whichever study, one row a run."""
     check_output(output, store)
     form = form or _by_suffix(output, {f".{one.value}": one for one in Export}) or Export.CSV
+    if form is Export.PARQUET and output is None:
+        raise ValueError("expected a file for Parquet, which is no text to be printed: -o runs.parquet")
     with Store(store, create=False) as opened:
         write_pieces(exported(opened.rows(), form.value, COLUMNS), output, TABLES[form.value])

@@ -19,13 +19,15 @@ MOST_VARIABLES = 2000
 """Variables up to which pairs are looked at."""
 
 _SPARE = 2  # rows beyond the unknowns of a sum, which have to fit it, too
-_EXACT = 1e-9  # share of the spread that a sum may miss
+_EXACT = 1e-9  # share of the variance that a sum may miss
+_NEARLY = 1e-3  # the same, where pairs explain no more
 _HELPS = 0.8  # share of a sum's error that may be left where interactions explain anything
 _LEAST_ROWS = 2  # for each variable, below which nothing is said of pairs
 _EQUATIONS = 4  # differences for each variable, with which they are fitted
 _CLIMBED = 1 / 3  # differences for each row, from which on rows come from climbs
 _VALUES = 0.2  # weight of the fit to values beside the one to differences: rows of a climb are all alike
 _ROWS, _SCREENED = 8000, 100_000  # of a fit
+_FEWEST, _PRODUCTS = 2000, 10**6  # rows where there are many variables; variables of all rows: a matter of seconds
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,12 +89,12 @@ def _fit_sum(x: Bits, values: Fitness) -> tuple[Fitness, float]:
     return found[1:], float(np.square(values[test] - signs[test] @ found).mean())
 
 
-def _fit_pairs(trace: Trace, values: Fitness, scale: float, error: float) -> Interactions:
-    """Fit sparse Walsh functions; nothing acts together where they explain no more than a sum does."""
+def _fit_pairs(trace: Trace, values: Fitness, scale: float, error: float) -> Interactions | None:
+    """Fit sparse Walsh functions; nothing acts together where they explain no more than a sum that explains it all."""
     from daedal.models.walsh import Walsh  # here, because Numba is slow to load
 
     x, rng = trace.seen, np.random.default_rng(0)
-    model = Walsh(max_rows=_ROWS, screened=_SCREENED)
+    model = Walsh(max_rows=min(_ROWS, max(_FEWEST, _PRODUCTS // x.shape[1])), screened=_SCREENED)
     function = model.fit(x, values, rng=rng)
     strength, r2 = function.pair_strengths(), function.r2
     near, flipped, far = neighbours(x)
@@ -102,7 +104,9 @@ def _fit_pairs(trace: Trace, values: Fitness, scale: float, error: float) -> Int
         by_differences = model.fit_differences(x[near], d, values[far] - values[near], rng=rng)
         strength = _scaled(by_differences.pair_strengths()) + _VALUES * _scaled(strength)
         r2 = by_differences.r2
-    elif 1.0 - function.r2 > _HELPS * error:
+    elif 1.0 - function.r2 > _HELPS * error:  # a sum does as well: that is all there is, or nobody knows
+        if error > _NEARLY:
+            return None
         strength = np.zeros_like(strength)
     flips = trace.top[:1] ^ np.eye(x.shape[1], dtype=np.uint8)
     effect = scale * (function.predict(flips) - function.predict(trace.top[:1]))

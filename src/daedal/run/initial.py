@@ -39,7 +39,7 @@ def read_initial(
         rows = _bits(given, objective)
     if values is None:
         return objective.to_optimizer(rows), None
-    return objective.to_optimizer(rows), _values(values, len(rows))
+    return objective.to_optimizer(rows), _values(values, rows)
 
 
 def _bits(given: object, objective: BoundObjective) -> Bits:
@@ -59,11 +59,19 @@ def _bits(given: object, objective: BoundObjective) -> Bits:
     return rows if objective.space is None else objective.space.encoding.repair(rows)
 
 
-def _values(given: object, rows: int) -> Fitness:
+def _values(given: object, given_rows: Bits) -> Fitness:
+    rows = len(given_rows)
     numbers = as_numbers(given, source="as values of the initial rows")
     if numbers.shape != (rows,):
         raise ValueError(f"expected {rows} values for {rows} initial rows, got shape={numbers.shape}")
     if np.isnan(numbers).any():
         first = int(np.isnan(numbers).argmax())
         raise ValueError(f"expected a number as the value of each initial row, got nan in row {first + 1}")
+    known: dict[bytes, float] = {}
+    for row, value in zip(given_rows, numbers.tolist(), strict=True):
+        if known.setdefault(row.tobytes(), value) != value:
+            raise ValueError(
+                f"expected one value for each initial row, got {known[row.tobytes()]:g} and {value:g} for the same; "
+                "where values scatter, give the rows alone"
+            )
     return numbers

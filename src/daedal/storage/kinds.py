@@ -51,6 +51,12 @@ DATABASE_COMPANIONS: dict[str, Kind | None] = {
 _COMPANIONS = ("", ".previous", ".lock", *DATABASE_COMPANIONS)
 
 
+def is_device(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a device, a pipe, or what stands for one, such as /dev/stdout: whatever is behind it now."""
+    place = os.path.abspath(path)
+    return place.startswith(("/dev/", "/proc/")) or (os.path.exists(place) and not os.path.isfile(place))
+
+
 def check_place(path: str | os.PathLike[str], kind: Kind) -> None:
     """Refuse a place that a file of a kind cannot be written to, or where it would destroy something else."""
     place, folder = Path(path), os.path.dirname(os.path.abspath(path))
@@ -59,7 +65,7 @@ def check_place(path: str | os.PathLike[str], kind: Kind) -> None:
         raise IsADirectoryError(f"{wanted}, got the folder {path}; name a file in it")
     if os.path.islink(place) and not os.path.exists(place):
         raise OSError(f"{wanted}, got {path}, a link that leads nowhere; name another file")
-    if os.path.exists(place) and not os.path.isfile(place):  # a pipe or a device, which must not be replaced
+    if is_device(place):  # which must not be replaced
         raise OSError(f"{wanted}, got {path}, which is not a plain file; name another one")
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"cannot write {kind.what} to {path}: there is no folder {folder}; make it first")

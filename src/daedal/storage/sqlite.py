@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from daedal.storage.kinds import DATABASE_COMPANIONS
+from daedal.storage.kinds import DATABASE_COMPANIONS, is_device
 from daedal.storage.sqlite_schema import oddity, statements
 
 _RETRY_SECONDS = 0.01
@@ -202,13 +202,13 @@ def _check_place(place: Path, what: str, *, create: bool) -> None:
     where = _where(place, what)
     if place.is_dir():
         raise IsADirectoryError(f"expected a file for {what}, got the folder {str(place)!r}; name a file in it")
+    if is_device(place):
+        raise ValueError(f"expected {where}, got something that is not a file; name another one")
     if not place.parent.is_dir():
         raise FileNotFoundError(f"expected {where}, but there is no folder {str(place.parent)!r}; make it first")
     if not place.exists():
         if not create:
             raise FileNotFoundError(f"expected {where}, got no such file; check the name")
-    elif not place.is_file():
-        raise ValueError(f"expected {where}, got something that is not a file; name another one")
     elif 0 < place.stat().st_size < _LEAST_BYTES:
         raise ValueError(f"expected {where}, {_NO_DATABASE}")
     for ending, kind in DATABASE_COMPANIONS.items():
