@@ -1,4 +1,5 @@
 from daedal import models as models
+from daedal import plot as plot
 from daedal import problems as problems
 from daedal import sklearn as sklearn
 from daedal.evaluation.caller import ObjectiveError as ObjectiveError

@@ -83,7 +83,8 @@ def _draw_panel(axes: Axes, rows: Sequence[BudgetRow], numbers: Mapping[str, int
     for name, number in numbers.items():
         aside = math.exp((number - (len(numbers) - 1) / 2) * apart)
         drawn[name] = _draw_line(axes, [row for row in rows if row.algorithm.name == name], number, aside)
-    draw_goal(axes, problem, next((row.optimum for row in rows if row.optimum is not None), None))
+    optimum = next((row.optimum for row in rows if row.optimum is not None), None)
+    draw_goal(axes, optimum, problem.target, minimize=problem.minimize)
     _draw_title(axes, problem)
     _scale(axes, budgets, width)
     return drawn

@@ -48,7 +48,7 @@ def draw_sizes(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
         for axes, measure in ((left, "evaluations"), (right, "seconds")):
             drawn = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
             lines = {line: one.name for line, one in zip(drawn, found, strict=True) if found[one]}
-            draw_goal(axes, problem, optimum)
+            draw_goal(axes, optimum, problem.target, minimize=problem.minimize)
             log_axis(axes)
         left.set_title(plain_text(problem_title(problem)[1]), loc="left", fontsize=8, color=GREY)
         left.set_xlabel("Average evaluations until the best")
