@@ -12,6 +12,8 @@ from daedal.objectives.program import Program as Program
 from daedal.optimize import maximize as maximize
 from daedal.optimize import minimize as minimize
 from daedal.optimize import resume as resume
+from daedal.optimize.study import StoredStudy as StoredStudy
+from daedal.optimize.study import study as study
 from daedal.optimizers.base import BaseOptimizer as BaseOptimizer
 from daedal.optimizers.base import Optimizer as Optimizer
 from daedal.optimizers.configuration import Algorithm as Algorithm

@@ -75,7 +75,7 @@ class Store:
         How many runs confirm its choices, and whether its grid is run in full, stays as it was where it is not given;
         both are given back.
         """
-        spec = json.dumps(study.as_dict(), sort_keys=True, default=repr)
+        spec = _spec(study)
         with self._writing():
             self._connection.execute(
                 "INSERT INTO studies (spec, used, confirm, full_grid) "
@@ -85,7 +85,12 @@ class Store:
                 "full_grid = coalesce(:full_grid, full_grid)",
                 {"spec": spec, "confirm": confirm, "full_grid": full_grid},
             )
-        ((kept, full),) = self._query("SELECT confirm, full_grid FROM studies WHERE spec = ?", (spec,))
+        return self.remembered(study)
+
+    def remembered(self, study: Study) -> tuple[int, bool]:
+        """Give how many runs confirm a study's choices, and whether its grid is run in full; neither if it is new."""
+        found = self._query("SELECT confirm, full_grid FROM studies WHERE spec = ?", (_spec(study),))
+        kept, full = found[0] if found else (0, 0)
         return int(kept), bool(full)
 
     def studies(self) -> list[int]:
@@ -250,6 +255,10 @@ class Store:
         self._connection.execute(f"INSERT OR IGNORE INTO environments ({names}) VALUES (?, ?, ?, ?, ?)", given)
         found = self._connection.execute(f"SELECT id FROM environments WHERE ({names}) = (?, ?, ?, ?, ?)", given)
         return int(found.fetchone()[0])
+
+
+def _spec(study: Study) -> str:
+    return json.dumps(study.as_dict(), sort_keys=True, default=repr)
 
 
 def _row(result: Result) -> dict[str, Any]:
