@@ -24,7 +24,7 @@ def draw_convergence(snapshot: Snapshot, problem: StudyProblem) -> Figure:
     with matplotlib.rc_context(STYLE):
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.0, 4.0), layout="constrained")
         name, spec = problem_title(problem)
-        figure.suptitle(plain_text(shortened(name)), fontsize=12, fontweight="bold")
+        figure.suptitle(plain_text(shortened(name, 90)), fontsize=12, fontweight="bold")
         left, right = figure.subplots(1, 2, sharex=True)
         lines = draw_anytime(left, snapshot, problem)
         solved = draw_runtime(right, snapshot, [problem])

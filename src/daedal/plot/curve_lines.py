@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daedal.plot.style import COLOURS, LINES, MARKERS, draw_goal, log_axis
+from daedal.plot.style import COLOURS, GREY, LINES, MARKERS, draw_goal, log_axis, shortened
 from daedal.studies.anytime import AnytimeCurve, anytime_curves
 from daedal.studies.curves import RuntimeCurve, known_optimum, runtime_curves
 from daedal.studies.snapshot import Snapshot, shown_cell
 from daedal.studies.spec import StudyProblem
+from daedal.studies.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +36,8 @@ def draw_anytime(axes: Axes, snapshot: Snapshot, problem: StudyProblem) -> dict[
             lines[line] = curve_name(curve)
     draw_goal(axes, known_optimum(snapshot, problem), problem.target, minimize=problem.minimize)
     axes.set_xlabel("Evaluations")
-    axes.set_ylabel("Best value, median and quartiles" + (" (smaller is better)" if problem.minimize else ""))
+    axes.set_ylabel("Best value" + (" (smaller is better)" if problem.minimize else ""))
+    axes.set_title("median and quartiles", loc="right", fontsize=8, color=GREY)
     log_axis(axes)
     return lines
 
@@ -80,9 +82,9 @@ def curve_name(curve: AnytimeCurve | RuntimeCurve) -> str:
     """Call a curve by its algorithm, its population size or budget, and how many runs it has where some are missing."""
     size = f"popsize {curve.popsize:,}" if curve.popsize is not None and curve.budget is None else ""
     budget = f"budget {curve.budget:,}" if curve.budget is not None else ""
-    missing = "" if curve.complete else f"{curve.runs:,} runs so far"
+    missing = "" if curve.complete else counted(curve.runs, "run")
     words = ", ".join(filter(None, (size, budget, missing)))
-    return f"{curve.algorithm.name} ({words})" if words else curve.algorithm.name
+    return f"{shortened(curve.algorithm.name, 44 - len(words) - 3)} ({words})" if words else curve.algorithm.name
 
 
 def line_look(snapshot: Snapshot, algorithm: str) -> dict[str, Any]:

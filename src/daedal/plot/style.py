@@ -42,7 +42,8 @@ STYLE = {
 _METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": "daedal"}, "png": {"Software": "daedal"}}
 GREY = "#555555"
 _MOST_INSIDE = 6  # lines that a legend inside of the axes names
-_LONGEST_NAME = 44  # letters of a name in a legend
+_MOST_COLUMNS = 5  # of a legend
+_LINE = 0.18  # inches, of a legend
 
 
 def figure_files(path_without_suffix: Path) -> dict[str, Path]:
@@ -123,16 +124,19 @@ def short_number(value: float) -> str:
 
 
 def draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
-    """Name the lines below the figure."""
+    """Name the lines below the figure, which grows by what that takes."""
     if lines:
+        names = [shortened(name) for name in lines.values()]
+        columns = _columns(names, figure.get_figwidth())
         legend = figure.legend(
             list(lines),
             [str(number) for number in range(len(lines))],
             loc="outside lower center",
-            ncols=_columns(list(lines.values()), figure.get_figwidth()),
+            ncols=columns,
             frameon=False,
             handlelength=3.6,
         )
+        figure.set_figheight(figure.get_figheight() + _LINE * (math.ceil(len(lines) / columns) - 1))
         _name(legend, lines)
 
 
@@ -153,14 +157,18 @@ def _name(legend: Legend, lines: Mapping[Line2D, str]) -> None:
 
 
 def _columns(names: Sequence[str], width: float) -> int:
-    """Say how many columns of a legend fit a width in inches."""
-    longest = max(len(shortened(name)) for name in names)
-    return max(1, min(len(names), 5, int(width / (0.75 + 0.085 * longest))))
+    """Say in how many columns of a legend, filled one after the other, names fit a width in inches."""
+    for columns in range(min(len(names), _MOST_COLUMNS), 1, -1):
+        deep = math.ceil(len(names) / columns)
+        longest = (max(map(len, names[top : top + deep])) for top in range(0, len(names), deep))
+        if sum(0.75 + 0.075 * letters for letters in longest) <= width:
+            return columns
+    return 1
 
 
-def shortened(name: str) -> str:
+def shortened(name: str, most: int = 44) -> str:
     """Cut a long name."""
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 @contextmanager

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WHAT = "a store of study results"
 _RUN = (
     "SELECT key, environment, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
-    "cpu_seconds, batches, generations, unique_evaluations, error FROM runs JOIN cells ON cells.id = cell"
+    "cpu_seconds, batches, generations, unique_evaluations, evaluations, error FROM runs JOIN cells ON cells.id = cell"
 )
 _HISTORY = "FROM histories JOIN runs ON runs.id = run JOIN cells ON cells.id = cell"
 
