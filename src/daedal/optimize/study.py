@@ -203,8 +203,7 @@ class StoredStudy:
 
     def status(self) -> Status:
         """Say how far the study is, cell by cell, and what has failed."""
-        now = self.snapshot()
-        return study_status(now.study, now.runs, confirm=now.confirm, full_grid=now.full_grid)
+        return _status(self.snapshot())
 
     def plot(self, folder: str | os.PathLike[str] | None = None, *, problem: str | None = None) -> list[Figure]:
         """Draw the figures of the study: what each size or budget reaches, and how runs went.
@@ -229,11 +228,12 @@ class StoredStudy:
         return figures
 
     def __repr__(self) -> str:
-        return f"StoredStudy({self.store.name!r}: {counts_text(self.snapshot(), self.status())})"
+        now = self.snapshot()
+        return f"StoredStudy({self.store.name!r}: {counts_text(now, _status(now))})"
 
     def _repr_html_(self) -> str:
         now = self.snapshot()
-        return card(now, self.status(), self.store)
+        return card(now, _status(now), self.store)
 
     def _check_is_whole(self) -> None:
         """Refuse to run what a store alone names: reading a file must not be able to run anything."""
@@ -243,6 +243,10 @@ class StoredStudy:
                     f"the store does not hold {problem.name!r} itself, and nothing that it names is run; give problems "
                     "and algorithms to daedal.study again to go on"
                 )
+
+
+def _status(now: Snapshot) -> Status:
+    return study_status(now.study, now.runs, confirm=now.confirm, full_grid=now.full_grid)
 
 
 def _display(wanted: bool) -> AbstractContextManager[Watcher | None]:
