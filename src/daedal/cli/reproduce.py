@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from daedal.cli import INTERRUPTED, options
+from daedal.cli.output import shown
 from daedal.cli.study import Confirm, Figures, FullGrid, RetryFailed, StorePath, TableForm, Workers
 from daedal.cli.study_output import Form, Holm, StarTest, TestName, test_named, write_figures
 from daedal.cli.study_run import checked_order, run_and_show, run_with_display
@@ -80,7 +81,7 @@ def figures(
     """Draw the paper's two figures: best fitness against evaluations and against CPU time."""
     study = table1(problems=FIGURES, algorithms=algorithm or (), runs=runs, max_popsize=max_popsize)
     order = checked_order(workers=workers, full_grid=True, confirm=None, retry_failed=retry_failed)
-    check_figures(study, output)  # now, and not after hours of work
+    check_figures(study, output, shown(output))  # now, and not after hours of work
     with Store(store) as opened:
         finished = run_with_display(study, opened, order, dask=dask, dask_timeout=dask_timeout)
     write_figures(read_store(store, study=study), [], output)

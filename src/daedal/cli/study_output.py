@@ -102,7 +102,7 @@ def write_table(table: StudyTable, form: Form, output: Path | None) -> None:
 
 def write_figures(snapshot: Snapshot, problems: list[str], folder: Path) -> None:
     """Draw the figures of the problems that are named, or of all, to a folder."""
-    check_figures(snapshot.study, folder)
+    check_figures(snapshot.study, folder, shown(folder))
     for name, figure in draw_figures(snapshot, problems):
         for written in save(figure, folder / name):
             say(shown(written))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,8 +22,6 @@ from daedal.studies.spec import Study, StudyProblem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_LONGEST_NAME = 60  # of a file: a letter may take four of its 255 bytes
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ def named_figures(study: Study, problems: Sequence[str] = ()) -> list[Named]:
     figures = [Named(_free_name("anytime", []), None, converging=False)] if study.budgets else []
     for converging in (True,) if study.budgets else (False, True):
         for problem in study.problems:
-            plain = file_name(problem.name) + ("-convergence" if converging else "")
+            plain = f"{file_name(problem.name, most=56)}-convergence" if converging else file_name(problem.name)
             figures.append(Named(_free_name(plain, figures), problem, converging))
     return [one for one in figures if one.problem is None or not problems or one.problem.name in problems]
 
@@ -65,24 +62,24 @@ def draw_figures(snapshot: Snapshot, problems: Sequence[str] = ()) -> Iterator[t
             yield one.name, draw_sizes(snapshot.study, snapshot.runs, one.problem)
 
 
-def check_figures(study: Study, folder: Path) -> None:
-    """Check that figures can be drawn and written to a folder, which is made where it is missing."""
+def check_figures(study: Study, folder: Path, called: str | None = None) -> None:
+    """Check that figures can be drawn and written to a folder, whatever users call it; it is made if it is missing."""
     find_matplotlib()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(
-            f"expected a folder to write to at {os.fspath(folder)}, but it cannot be made: {error.strerror}"
+            f"expected a folder to write to at {called or folder}, but it cannot be made: {error.strerror}"
         ) from error
     for one in named_figures(study):
         for form, file in figure_files(folder / one.name).items():
             check_place(file, FIGURES[form])
 
 
-def file_name(name: str) -> str:
-    """Give a name that every file system takes, without an ending."""
+def file_name(name: str, most: int = 60) -> str:
+    """Give a name that every file system takes, without an ending: a letter may take four of its 255 bytes."""
     plain = re.sub(r"[^\w.]+|_+", "-", name.replace("=", "")).strip("-.")
-    return plain[:_LONGEST_NAME] or "figure"
+    return plain[:most] or "figure"
 
 
 def _free_name(name: str, taken: Sequence[Named]) -> str:

@@ -132,6 +132,8 @@ def test_every_figure_has_files_of_its_own(tmp_path: Path) -> None:
     assert len({one.name.lower() for one in figures}) == len(figures) == 6
     kept = {(one.name, one.converging) for one in named_figures(study, ["a-b"])}
     assert kept == {(one.name, one.converging) for one in figures if one.problem == study.problems[1]}
+    long = named_figures(a_snapshot(problems=("𝛽" * 300,)).study)
+    assert all(len(f".{one.name}.svg.12345678".encode()) <= 255 for one in long)  # with the draft's own letters
     with pytest.raises(ValueError, match="problem of the study 'a-c'"):
         named_figures(study, ["a-c"])
     (tmp_path / "taken").write_text("mine")
