@@ -34,7 +34,7 @@ _LEGEND = 0.7  # inches below the panels
 _MOST_ACROSS = 3
 _APART = 0.018  # of the axis: how far the bars of two algorithms are from each other, where there is room
 _SHARE = 0.6  # of the gap between two budgets that bars may take
-_LONGEST_TITLE = 44  # letters
+_LONGEST_TITLE = 38  # letters
 _LABELS_APART = 0.16  # of the axis
 
 
