@@ -9,6 +9,7 @@ from daedal.limits import Limits as Limits
 from daedal.limits import StopReason as StopReason
 from daedal.limits import TimeWarning as TimeWarning
 from daedal.objectives.program import Program as Program
+from daedal.optimize import load as load
 from daedal.optimize import maximize as maximize
 from daedal.optimize import minimize as minimize
 from daedal.optimize import resume as resume
@@ -28,6 +29,8 @@ from daedal.problems.registry import ProblemKind as ProblemKind
 from daedal.problems.registry import problem_kinds as problem_kinds
 from daedal.problems.registry import register_problem as register_problem
 from daedal.result import Result as Result
+from daedal.result import Solution as Solution
+from daedal.result import Trace as Trace
 from daedal.spaces.description import read_space as read_space
 from daedal.spaces.items import Permutation as Permutation
 from daedal.spaces.items import Subset as Subset

@@ -44,6 +44,7 @@ class StopReason(Enum):
     EXHAUSTED = "exhausted"
     CALLBACK = "callback"
     INTERRUPTED = "interrupted"
+    UNFINISHED = "unfinished"
 
     @property
     def message(self) -> str:
@@ -67,6 +68,7 @@ _MESSAGES = {
     StopReason.EXHAUSTED: "Every solution was evaluated: there is none better.",
     StopReason.CALLBACK: "The callback asked to stop.",
     StopReason.INTERRUPTED: "The run was interrupted; this is the best so far.",
+    StopReason.UNFINISHED: "The run goes on, or was broken off; this is the best so far, and daedal resume goes on.",
 }
 
 

@@ -19,8 +19,9 @@ import pytest
 from process_helpers import wait_until
 
 _QUIET = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-pipe",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--remote-debugging-pipe",
 )  # fmt: skip
 _PATIENCE = 90.0  # seconds, on a busy machine
 
@@ -71,6 +72,7 @@ class Browser:
         if offline:
             off = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
             tab.ask("Network.emulateNetworkConditions", **off)
+        tab.ask("Emulation.setScrollbarsHidden", hidden=True)
         tab.resize(width, height)
         tab.ask("Page.navigate", url=url)
         tab.wait("document.readyState === 'complete' && location.href !== 'about:blank'")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,6 @@ def made_up_trace(x: Bits, *, blocks: int = 5, looks: int = 12, sign: float = 1.
         "look": np.repeat(np.arange(looks), 20),
         "linkage": ((linkage + linkage.T) / 2).astype(np.float32),
         "source": "made-up numbers",
-        "noise": None,
         "curves": tuple(
             Curve(generation=g, epochs=np.arange(1, 40), errors=0.1 + 0.5 * np.exp(-np.arange(39) / (5 + g)))
             for g in range(1, looks)
@@ -41,6 +42,8 @@ def made_up_trace(x: Bits, *, blocks: int = 5, looks: int = 12, sign: float = 1.
         "top_fitness": sign * (float(n) - np.arange(12.0)),
         "flips": flips,
         "others": sign * (float(n) - 1 - rng.random(n)),
+        "seen": rows[:0],
+        "seen_fitness": fitness[:0],
     }
     return Trace(**fields | changes)
 
@@ -66,3 +69,69 @@ def full_result(**changes: Any) -> daedal.Result:
         "again": "daedal solve onemax:n=20",
     }
     return dataclasses.replace(result, **fields | changes)
+
+
+EVIL = "<script>alert(1)</script>&\"'\x1b[31m"
+"""A text that a page must show and never obey."""
+
+SHOWN_EVIL = EVIL.replace("\x1b", r"\x1b")
+"""How it is to be read."""
+
+
+class PageReader(HTMLParser):
+    """Reads a page as a browser does: the text that is shown, the elements, and what scripts are given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.comments: list[str] = []
+        self._inside: list[str] = []
+        self._texts: list[str] = []
+        self._scripts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag in ("script", "style", "noscript"):
+            self._inside.append(tag)
+            self._scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._inside and tag == self._inside[-1]:
+            self._inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self._scripts[-1] += data
+        else:
+            self._texts.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.comments.append(data.strip())
+
+    @property
+    def text(self) -> str:
+        """What can be read, with single spaces."""
+        return " ".join(" ".join(self._texts).split())
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The figures that the page is to draw, by name."""
+        data = next(text for text in self._scripts if text.startswith('{"version"'))
+        found: dict[str, Any] = json.loads(data)["figures"]
+        return found
+
+    def count(self, tag: str) -> int:
+        """How many elements of a kind there are."""
+        return sum(name == tag for name, _ in self.tags)
+
+    def sections(self) -> list[str]:
+        """The names of the sections, in their order."""
+        return [str(attributes["id"]) for tag, attributes in self.tags if tag == "section"]
+
+
+def read_html(page: str) -> PageReader:
+    """Read a page."""
+    reader = PageReader()
+    reader.feed(page)
+    reader.close()
+    return reader

@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 COMMANDS = {
     "solve": ("solve", "solve", "Look for the best bits of a problem."),
     "resume": ("resume", "resume", "Go on with a run from its checkpoint, as if it had never been broken off."),
+    "report": ("report", "report", "Make a page that shows a run, or a study."),
     "compare": ("compare", "compare", "Compare algorithms on a problem: the same seeds for each."),
     "list": ("listing", "list_all", "Show problems, algorithms and their settings with defaults."),
     "optimum": ("optimum", "optimum", "Print the largest fitness of a problem."),

@@ -55,6 +55,12 @@ Settings: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the algorithm; repeat it for others."),
 ]
+Save: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", callback=lambda path: absolute(path), help="Keep the run in a file, for `daedal report`."
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 History: TypeAlias = Annotated[bool, typer.Option("--history", help="With --json: add a record for each generation.")]
 Workers: TypeAlias = Annotated[

@@ -35,7 +35,8 @@ from daedal.run.noise import noise_of
 from daedal.settings.plugins import is_file_spec
 from daedal.settings.texts import printable
 from daedal.spaces.plain import Value
-from daedal.storage.kinds import check_apart
+from daedal.storage.checkpoint_file import SAVED_RUN
+from daedal.storage.kinds import check_apart, check_place
 from daedal.types import to_text
 
 _MOST_LISTED = 10  # constraints that are violated
@@ -89,16 +90,19 @@ def solve(
         Path | None,
         typer.Option(callback=options.absolute, metavar="FOLDER", help="Log the calls there, for IOHanalyzer."),
     ] = None,
+    save: options.Save = None,
     settings: options.Settings = None,
     as_json: options.AsJson = False,
     history: options.History = False,
 ) -> None:
     """Look for the best bits of a problem."""
     check_apart(
-        {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial, "--space": space}
+        {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial, "--space": space, "--save": save}
         | {"the problem": file_of(problem), "--algorithm": file_of(algorithm)}
     )
     checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=force)
+    if save is not None:
+        check_place(save, SAVED_RUN)
     with stdout_kept():  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
         variables = options.space_of(space, n)
@@ -137,6 +141,7 @@ def solve(
             initial=rows,
         )
         result = config.run(checkpointer=checkpointer, display=live_table, log=log)
+    save_result(result, save)
     report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
 
 
@@ -151,6 +156,14 @@ def dask_or_none(workers: int | None, dask: str | None, timeout: float) -> Itera
         raise ValueError("expected --workers or --dask, got both; Dask has workers of its own")
     with dask_executor(dask, timeout) as executor:
         yield executor
+
+
+def save_result(result: Result, path: Path | None) -> None:
+    """Save a result, if that is asked for; who asks to end meanwhile gets it whole."""
+    if path is not None:
+        with interrupts_held():
+            result.save(path)
+        say(f"{'saved':<8}{shown(path)}; daedal report {shlex.quote(shown(path))} -o report.html makes a page of it")
 
 
 def live_table(title: str, goal: float | None) -> LiveTable:
@@ -226,7 +239,11 @@ def _record(record: Generation) -> dict[str, object]:
         "evaluations": record.evaluations,
         "best": finite(record.best),
         "mean": finite(record.mean),
+        "sd": record.sd,
+        "batches": record.batches,
         "cpu_seconds": record.cpu_seconds,
+        "seconds": record.seconds,
+        "objective_seconds": record.objective_seconds,
         **{name: finite(value) for name, value in record.info.items()},
     }
 

@@ -68,7 +68,7 @@ class Evaluator:
         self.recorder: Recorder | None = None
         self._on_error = OnError.read(options.on_error)
         self._evaluated = 0  # in batches that were committed
-        self._known = LayeredCache(n, order=order, sign=caller.sign, deduplicate=options.deduplicate, shared=cache)
+        self.known = LayeredCache(n, order=order, sign=caller.sign, deduplicate=options.deduplicate, shared=cache)
         self._standings = Standings(caller.sign, certain=constrained or bool(caller.constraints))
         self._batch: Batch | None = None  # the one that is not committed
         self._leftover: AnsweredRows | None = None  # of one that was broken off, maybe in another process
@@ -120,7 +120,7 @@ class Evaluator:
 
     def preload(self, x: Bits, values: Fitness) -> None:
         """Take values of rows, in the objective's own sign, that need not be evaluated."""
-        self._known.add(x, values)
+        self.known.add(x, values)
         self._standings.preloaded = True
 
     def __call__(self, x: Bits) -> Fitness:
@@ -136,12 +136,12 @@ class Evaluator:
         `most` calls of the objective, at least one. Those of a fresh batch are evaluated even where they are known.
         """
         leftover = self._uncommitted()
-        if self._known.shared is not None:
-            self._known.begin(self.calls)
+        if self.known.shared is not None:
+            self.known.begin(self.calls)
         if fresh:
             lookup = Lookup.all_new(len(x))
         else:
-            lookup, leftover = self._known.look_up(x, leftover, self._standings)
+            lookup, leftover = self.known.look_up(x, leftover, self._standings)
         if most is not None:
             lookup = lookup.prefix(most)
         batch = Batch(x[: len(lookup.values)], lookup)
@@ -163,7 +163,7 @@ class Evaluator:
         if batch is None:
             return
         self._standings.best = self.standing()
-        self._known.remember(batch)
+        self.known.remember(batch)
         self._record(batch)
         self._evaluated += batch.answered
         self.cached += batch.known
@@ -201,7 +201,7 @@ class Evaluator:
 
     def state(self) -> State:
         """Give what was counted and is known, as of the last commit, and the answers that came since."""
-        known, arrays = self._known.state(), dict[str, NDArray[Any]]()
+        known, arrays = self.known.state(), dict[str, NDArray[Any]]()
         uncommitted = self._uncommitted()
         if uncommitted is not None and len(uncommitted.rows):
             arrays = {"partial": uncommitted.rows.copy(), "partial_values": uncommitted.values.copy()}
@@ -216,7 +216,7 @@ class Evaluator:
         self._evaluated, self.batches = state.whole("evaluated"), state.whole("batches")
         self.cached, self.failed = state.whole("cached"), state.whole("failed")
         self.failures = [Failure.from_json(kept) for kept in state.listed("failures")]
-        self._known.restore(state)
+        self.known.restore(state)
         self._batch = self._leftover = None
         amounts = self._standings.restore(state, self.n)
         if "partial" in state.arrays:
@@ -229,7 +229,7 @@ class Evaluator:
 
     def _answer(self, batch: Batch) -> None:
         """Evaluate the new rows, as often as the policy says; those that fail for good are the worst there is."""
-        rows = self._known.to_objective(batch.new)
+        rows = self.known.to_objective(batch.new)
         todo = np.flatnonzero(np.isnan(batch.values)) if batch.answered else None
         policy, errors = self._on_error, dict[int, str]()
         for attempt in range(1 + policy.retries):
@@ -266,14 +266,14 @@ class Evaluator:
         """Keep what came, whatever may happen next."""
         if len(values):
             batch.note(places, values, amounts)
-            self._known.share(rows, places, values, amounts)
+            self.known.share(rows, places, values, amounts)
         if self.listener is not None:
             self.listener()
 
     def _record(self, batch: Batch, places: Places = slice(None)) -> None:
         """Tell of some of the new rows, in the order of the batch, whoever answered first."""
         if self.recorder is not None:
-            self.recorder(self._known.to_objective(batch.new[places]), batch.values[places])
+            self.recorder(self.known.to_objective(batch.new[places]), batch.values[places])
 
     def _check_time(self, errors: dict[int, str]) -> None:
         """Break off when the time is over, and there is something to show for it."""

@@ -66,7 +66,7 @@ class LayeredCache:
         self.sign = sign
         self.deduplicate = deduplicate
         self.shared = shared
-        self._memory = MemoryCache(n) if deduplicate else None
+        self.memory = MemoryCache(n) if deduplicate else None
         self._of_run = shared if isinstance(shared, RunCache) else None
 
     def to_objective(self, x: Bits) -> Bits:
@@ -91,10 +91,10 @@ class LayeredCache:
         These are `answered`, and what a process of this run, which has ended since its last checkpoint, has added to
         the shared cache: given back, because they are new to the run, though nobody has to be called for them again.
         """
-        if self._memory is None:
+        if self.memory is None:
             check_bits(x, self.n)
             return Lookup.all_new(len(x)), answered
-        lookup = self._memory.look_up(x)
+        lookup = self.memory.look_up(x)
         if not self.deduplicate:
             return lookup.with_duplicates(), answered
         if self.shared is None or not len(lookup.first):
@@ -108,7 +108,7 @@ class LayeredCache:
             answered = before if answered is None else answered.joined(before)
         if answered is not None:
             known &= ~answered.hold(new)
-        self._memory.add(new[known], values[known])
+        self.memory.add(new[known], values[known])
         return lookup.with_known(known, values, amounts), answered
 
     def _find(self, rows: Bits) -> Found:
@@ -144,22 +144,22 @@ class LayeredCache:
 
     def add(self, x: Bits, values: Fitness) -> None:
         """Take values of rows that need not be evaluated."""
-        if self._memory is None:
-            self._memory = MemoryCache(self.n)
-        self._memory.add(x, values)
+        if self.memory is None:
+            self.memory = MemoryCache(self.n)
+        self.memory.add(x, values)
 
     def remember(self, batch: Batch) -> None:
         """Take the values of a batch, also of rows that failed: what hangs or dies once will do so again."""
-        if self._memory is None or not self.deduplicate or not len(batch.lookup.keys):
+        if self.memory is None or not self.deduplicate or not len(batch.lookup.keys):
             return  # nothing is remembered, or nothing of this batch
         places = batch.answered_places()
-        self._memory.add_new(batch.lookup, places, batch.values[places])
+        self.memory.add_new(batch.lookup, places, batch.values[places])
         if len(batch.failed):
-            self._memory.add_new(batch.lookup, batch.failed, batch.values[batch.failed])
+            self.memory.add_new(batch.lookup, batch.failed, batch.values[batch.failed])
 
     def state(self) -> State:
         """Give what is in memory, and the number of this run."""
-        memory = {} if self._memory is None else self._memory.state()
+        memory = {} if self.memory is None else self.memory.state()
         arrays: dict[str, NDArray[Any]] = {f"memory/{name}": array for name, array in memory.items()}
         return State(arrays=arrays, fields={} if self.run is None else {"cache_run": self.run})
 
@@ -172,4 +172,4 @@ class LayeredCache:
         prefix = "memory/"
         memory = {name.removeprefix(prefix): array for name, array in state.arrays.items() if name.startswith(prefix)}
         if memory:
-            self._memory = MemoryCache.from_state(self.n, memory)
+            self.memory = MemoryCache.from_state(self.n, memory)

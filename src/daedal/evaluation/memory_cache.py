@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from daedal import kernels
 from daedal.evaluation.caller import Places
+from daedal.evaluation.seen_rows import SeenRows
 from daedal.types import Amounts, Bits, Fitness, check_bits, words_of
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -177,6 +178,10 @@ class MemoryCache:
         kernels.rowtable.pack_rows(_plain(rows), keys, hashes)
         self._insert(keys, hashes, _plain(values))
 
+    def parts(self) -> list[tuple[Words, Fitness]]:
+        """Give all packed rows and their values, oldest first, in two parts; some rows may be in both."""
+        return [(table.keys[: table.count], table.values[: table.count]) for table in (self._old, self._young)]
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Give all that is known as plain arrays, which `from_state` takes."""
         return {
@@ -243,6 +248,7 @@ def prepare() -> None:
     known.add(rows, np.zeros(40))
     known.find(rows)
     MemoryCache.from_state(64, known.state(), max_bytes=2**10)
+    SeenRows(known, sign=1).around(rows[0])
 
 
 def _check_state(n: int, state: Mapping[str, NDArray[Any]]) -> None:

@@ -210,6 +210,32 @@ def look_up(
 
 
 @njit(**EXACT)
+def compare_rows(keys: Words, values: Fitness, x: Words, flips: Fitness, others: Fitness) -> None:
+    """Compare packed rows, shape (rows, words), with one, shape (words,).
+
+    flips[i] becomes the value of the row that differs in variable i alone, if there is one; others[i] the largest value
+    of those that differ in it, and maybe elsewhere, if it is larger than what is there.
+    """
+    differing = np.empty(others.size, np.int64)
+    for r in range(values.size):
+        count = 0
+        for w in range(x.size):
+            word = keys[r, w] ^ x[w]
+            j = w * WORD
+            while word != 0:
+                if word & np.uint64(1) != 0:
+                    differing[count] = j
+                    count += 1
+                word >>= np.uint64(1)
+                j += 1
+        if count == 1:
+            flips[differing[0]] = values[r]
+        for d in range(count):
+            if values[r] > others[differing[d]]:
+                others[differing[d]] = values[r]
+
+
+@njit(**EXACT)
 def insert(
     young: Table, count: int, old: Table, rows: Words, hashes: Words, numbers: Fitness, start: int
 ) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,13 @@ the same on every machine, so that the same command warns, or is refused, on all
 ADVICE = "for so many variables there are the algorithms umda, pbil, ils and auto"
 
 
+class TrainingCurve(NamedTuple):
+    """After how many epochs an error was measured, and what it was, both shape (measurements,)."""
+
+    epochs: NDArray[np.int64]
+    errors: NDArray[np.float64]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Fitted(ABC):
     """What a model has learned; its arrays are never changed after the fit.
@@ -36,6 +43,20 @@ class Fitted(ABC):
     """
 
     info: Mapping[str, float] = field(default_factory=dict)
+
+    linkage_source: ClassVar[str] = ""
+    """Where `linkage` is read off, for people: "the weights of the autoencoder"."""
+
+    def linkage(self) -> NDArray[np.float64] | None:
+        """Give how much pairs of variables depend on each other in the model, shape (n, n), symmetrical.
+
+        0 is not at all. None, unless a model says otherwise: it then has nothing to show of pairs.
+        """
+        return None
+
+    def curve(self) -> TrainingCurve | None:
+        """Give how the error fell in training; None where nothing is trained in epochs."""
+        return None
 
     @abstractmethod
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:

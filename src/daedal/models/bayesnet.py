@@ -39,6 +39,22 @@ class FittedBayesNet(Fitted):
         """Give the probability that variable i is one, for each configuration of its parents."""
         return self.tables[self.table_starts[i] : self.table_starts[i + 1]]
 
+    linkage_source: ClassVar[str] = "the edges of the Bayesian network"
+
+    def linkage(self) -> NDArray[np.float64]:
+        """Give, for each edge, by how much the parent changes the probability of a one, shape (n, n).
+
+        It is the mean over what the other parents may be.
+        """
+        out = np.zeros((self.n, self.n))
+        for child in range(self.n):
+            table = self.table_of(child)
+            for place, parent in enumerate(self.parents_of(child)):  # the first parent is the lowest bit
+                halves = table.reshape(-1, 2, 1 << place)
+                effect = float(np.abs(halves[:, 1] - halves[:, 0]).mean())
+                out[child, parent] = out[parent, child] = max(effect, out[parent, child])
+        return out
+
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n), each variable after its parents."""
         out = np.empty((rows, self.n), dtype=np.uint8)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import PRODUCTS_A_SECOND, Fitted, Model, check_converged, check_parents
-from daedal.models.training import TrainingErrors, checked_epochs, train_to_convergence
+from daedal.models.base import PRODUCTS_A_SECOND, Fitted, Model, TrainingCurve, check_converged, check_parents
+from daedal.models.training import TrainingErrors, checked_epochs, curve_of, products_of, train_to_convergence
 from daedal.rng import words16, words32
 from daedal.settings.checks import check_at_least, check_between
 from daedal.types import Bits
@@ -30,6 +30,18 @@ class FittedDAE(Fitted):
     m: int
     corruption: float
     sampling_steps: int
+    training: TrainingCurve | None = None
+
+    linkage_source: ClassVar[str] = "the weights of the autoencoder"
+
+    def linkage(self) -> NDArray[np.float64]:
+        """Give how much one bit moves the logit of another's reconstruction, shape (n, n), hidden units half on."""
+        encoder, decoder = self.theta.encoder[: self.n, : self.m], self.theta.decoder[: self.n, : self.m]
+        return products_of(encoder, decoder)
+
+    def curve(self) -> TrainingCurve | None:
+        """Give the errors measured in training."""
+        return self.training
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n): s rounds of corruption and reconstruction of random bits, then a draw per bit."""
@@ -164,9 +176,15 @@ class DAE(Model):
         data = np.zeros((rows, width), dtype=np.uint8)
         data[:, :n] = x[rng.permutation(rows)]
         with kernels.threads.one_blas_thread():
-            theta, info = self._train(data, n, m, rng=rng)
+            theta, info, training = self._train(data, n, m, rng=rng)
         return FittedDAE(
-            info=info, theta=theta, n=n, m=m, corruption=self.corruption, sampling_steps=self.sampling_steps
+            info=info,
+            theta=theta,
+            n=n,
+            m=m,
+            corruption=self.corruption,
+            sampling_steps=self.sampling_steps,
+            training=training,
         )
 
     def _units(self, n: int) -> int:
@@ -196,7 +214,7 @@ class DAE(Model):
 
     def _train(
         self, data: Bits, n: int, m: int, *, rng: np.random.Generator
-    ) -> tuple[kernels.dae.Parameters, dict[str, float]]:
+    ) -> tuple[kernels.dae.Parameters, dict[str, float], TrainingCurve]:
         """Train until an error says stop; give the parameters of the lowest measured one (Algorithm 2)."""
         held_out, batch, watched = self.divide(len(data))
         validation, data = data[:held_out], data[held_out:]
@@ -233,7 +251,7 @@ class DAE(Model):
         info = {"epochs": epochs, "error": float(error)}
         if errors.validation:
             info["validation_error"] = min(errors.validation)
-        return best, info
+        return best, info, curve_of(errors.train, every=self.check_every, last=epochs)
 
     def _initial(self, n: int, m: int, *, rng: np.random.Generator) -> kernels.dae.Parameters:
         """Draw small normal parameters (Algorithm 2, line 1)."""

@@ -22,6 +22,14 @@ class MarginalProduct(Fitted):
     group: NDArray[np.int64]  # (n,): group of each variable, numbered in the order of their smallest variables
     seen: Bits  # (parents, n): the parents, which are the table of every group
 
+    linkage_source: ClassVar[str] = "the groups of the model"
+
+    def linkage(self) -> NDArray[np.float64]:
+        """Give 1 for pairs of one group, shape (n, n), and 0 for others."""
+        out: NDArray[np.float64] = (self.group[:, None] == self.group[None, :]).astype(np.float64)
+        np.fill_diagonal(out, 0.0)
+        return out
+
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n): each group is copied from a parent that is drawn for it."""
         donors = rng.integers(len(self.seen), size=(rows, int(self.group.max()) + 1))

@@ -7,10 +7,11 @@ from itertools import chain
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import PRODUCTS_A_SECOND, Fitted, Model, check_converged, check_parents
-from daedal.models.training import checked_epochs
+from daedal.models.base import PRODUCTS_A_SECOND, Fitted, Model, TrainingCurve, check_converged, check_parents
+from daedal.models.training import checked_epochs, curve_of, products_of
 from daedal.rng import words16, words32
 from daedal.settings.checks import check_at_least, check_between
 from daedal.types import Bits
@@ -31,6 +32,18 @@ class FittedRBM(Fitted):
     n: int
     m: int
     gibbs_steps: int
+    training: TrainingCurve | None = None
+
+    linkage_source: ClassVar[str] = "the weights of the Boltzmann machine"
+
+    def linkage(self) -> NDArray[np.float64]:
+        """Give how much one bit moves the logit of another through hidden units that are half on, shape (n, n)."""
+        weights = self.theta.weights[: self.n, : self.m]
+        return products_of(weights, weights)
+
+    def curve(self) -> TrainingCurve | None:
+        """Give the errors measured in training, smoothed."""
+        return self.training
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n): Gibbs chains that start at the parents, equally many (+-1) at each."""
@@ -142,8 +155,9 @@ class RBM(Model):
         data = np.zeros((rows, width), dtype=np.uint8)
         data[:, :n] = x
         with kernels.threads.one_blas_thread():
-            theta, info = self._train(data, n, m, rng=rng)
-        return FittedRBM(info=info, theta=theta, parents=data, n=n, m=m, gibbs_steps=self.gibbs_steps)
+            theta, info, training = self._train(data, n, m, rng=rng)
+        steps = self.gibbs_steps
+        return FittedRBM(info=info, theta=theta, parents=data, n=n, m=m, gibbs_steps=steps, training=training)
 
     def _units(self, n: int) -> int:
         return max(n // 2, 1) if self.hidden is None else self.hidden
@@ -163,7 +177,7 @@ class RBM(Model):
 
     def _train(
         self, data: Bits, n: int, m: int, *, rng: np.random.Generator
-    ) -> tuple[kernels.rbm.Parameters, dict[str, float]]:
+    ) -> tuple[kernels.rbm.Parameters, dict[str, float], TrainingCurve]:
         """Train until the schedule says stop."""
         rows, batch = len(data), self.batch_rows(len(data))
         work = kernels.rbm.make_workspace(n, m, batch)
@@ -194,7 +208,8 @@ class RBM(Model):
         check_converged(theta.weights, "the Boltzmann machine", self.learning_rate)
         theta.hidden_bias[...] -= theta.mean @ theta.weights
         theta.mean[...] = 0
-        return theta, {"epochs": epoch, "error": schedule.smoothed[-1]}
+        training = curve_of(schedule.smoothed, every=self.check_every, last=epoch, first=0)
+        return theta, {"epochs": epoch, "error": schedule.smoothed[-1]}, training
 
     def batch_rows(self, rows: int) -> int:
         """Give the size of a batch: rows are divided evenly into batches of about batch_size, or into four if few."""

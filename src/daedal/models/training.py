@@ -6,6 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal import kernels
+from daedal.models.base import TrainingCurve
+
 Theta = TypeVar("Theta")  # Parameters of whatever is trained
 
 WORDS_AT_A_TIME = 2**22
@@ -28,6 +34,25 @@ def checked_epochs(
             train(count)
             epoch += count
         yield epoch
+
+
+def curve_of(errors: Sequence[float], *, every: int, last: int, first: int | None = None) -> TrainingCurve:
+    """Give errors with the epochs after which they were measured: every so many, and the last."""
+    start = every if first is None else first
+    epochs = np.minimum(start + every * np.arange(len(errors)), last)
+    return TrainingCurve(epochs.astype(np.int64), np.array(errors, dtype=np.float64))
+
+
+def products_of(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Give what passes from each input to each output of a hidden layer, shape (n, n), from weights of shape (n, m).
+
+    Hidden units pass on a quarter at most; a pair has the stronger of its two directions.
+    """
+    with kernels.threads.one_blas_thread():
+        passed = np.abs(one @ other.T).astype(np.float64) / 4
+    both: NDArray[np.float64] = np.maximum(passed, passed.T)
+    np.fill_diagonal(both, 0.0)
+    return both
 
 
 def half_width(measurements: int) -> int:

@@ -23,6 +23,16 @@ class Forest(Fitted):
     parents: NDArray[np.int64]  # (n,): -1 for a root
     probabilities: NDArray[np.float64]  # (n, 2): of a one, where the parent is 0 or 1; for a root both are the same
 
+    linkage_source: ClassVar[str] = "the edges of the tree"
+
+    def linkage(self) -> NDArray[np.float64]:
+        """Give, for each edge, by how much the parent changes the probability of a one, shape (n, n)."""
+        out = np.zeros((len(self.parents), len(self.parents)))
+        children = np.flatnonzero(self.parents >= 0)
+        effect = np.abs(self.probabilities[children, 1] - self.probabilities[children, 0])
+        out[children, self.parents[children]] = out[self.parents[children], children] = effect
+        return out
+
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Draw rows, shape (rows, n), each bit given its parent's."""
         out = np.empty((rows, len(self.parents)), dtype=np.uint8)

@@ -96,6 +96,14 @@ class WalshFunction:
             for members, c in zip(self.terms[chosen].tuples(), self.coefficients[chosen], strict=True)
         ]
 
+    def pair_strengths(self) -> NDArray[np.float64]:
+        """Give how much each pair acts together, shape (n, n): the root of the sum of c_C^2 over all C with both."""
+        out = np.zeros((self.n, self.n))
+        for members, c in zip(self.sets, self.coefficients.tolist(), strict=True):
+            out[np.ix_(members, members)] += c * c
+        np.fill_diagonal(out, 0.0)
+        return np.sqrt(out)
+
     @cached_property
     def variable_sets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the sets of each variable start, shape (n + 1,), and the sets, one variable after the other."""

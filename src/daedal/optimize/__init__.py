@@ -1,5 +1,6 @@
-"""The front door for Python: one run (`runs`), or a study of many (`study`)."""
+"""The front door for Python: one run (`runs`), what it left (`load`), or a study of many (`study`)."""
 
 from daedal.optimize.runs import maximize, minimize, resume
+from daedal.run.reading import load_run as load
 
-__all__ = ["maximize", "minimize", "resume"]
+__all__ = ["load", "maximize", "minimize", "resume"]

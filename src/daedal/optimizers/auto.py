@@ -12,6 +12,7 @@ from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import NARROW
 from daedal.optimizers.contest import Contest
 from daedal.optimizers.ils import ILS
+from daedal.optimizers.insight import Insight
 from daedal.optimizers.mix import Mix
 from daedal.optimizers.noisy import Noisy
 from daedal.optimizers.records import Info
@@ -128,6 +129,10 @@ class Auto(BaseOptimizer):
     def _is_few(self) -> bool:
         most = self.limits.max_evaluations
         return most is not None and most < FEW * self.n and self.min_batch <= NARROW
+
+    def insight(self) -> Insight | None:
+        """Show what the present search does."""
+        return self._inner.insight()
 
     def prepare(self) -> None:
         """Compile or load what is needed at first."""

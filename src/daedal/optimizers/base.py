@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.limits import Limits, StopReason
+from daedal.optimizers.insight import Insight
 from daedal.optimizers.records import Best, Generation, Info
-from daedal.optimizers.told import checked_fitness, mean_of
+from daedal.optimizers.told import checked_fitness, mean_and_sd
 from daedal.rng import Stream, check_seed, restore_rng, rng_state, stream
 from daedal.settings.checks import check_whole
 from daedal.spaces.encoding import Encoding
@@ -146,6 +147,10 @@ class BaseOptimizer(ABC):
         """
         return np.empty((0, self.n), np.uint8)
 
+    def insight(self) -> Insight | None:
+        """Show the population and what was learned, between a tell and the next ask; None: nothing to show."""
+        return None
+
     def prepare(self) -> None:  # noqa: B027  most need nothing
         """Compile or load what is needed: nothing, unless a subclass says otherwise."""
 
@@ -216,11 +221,13 @@ class BaseOptimizer(ABC):
         self.stop = limit or self.stop
         if info is None and self.stop is None:
             return None
+        mean, sd = mean_and_sd(self._told)
         record = Generation(
             generation=self.generation,
             evaluations=self.evaluations,
             best=self.best.fitness,
-            mean=mean_of(self._told),
+            mean=mean,
+            sd=sd,
             info=info or {},
         )
         self.generation += 1

@@ -11,6 +11,7 @@ from daedal.limits import Limits, StopReason, meets
 from daedal.optimizers.base import BaseOptimizer, Optimizer
 from daedal.optimizers.contenders import Seen, distinct
 from daedal.optimizers.contest_plan import MOST_ROWS, Plan, check_calls, plan, search_calls
+from daedal.optimizers.insight import Insight
 from daedal.optimizers.measurements import Measurements
 from daedal.optimizers.records import Info
 from daedal.rng import Stream, stream
@@ -113,6 +114,10 @@ class Contest(BaseOptimizer):
         super().encode(encoding)
         if isinstance(self.inner, BaseOptimizer):
             self.inner.encode(encoding)
+
+    def insight(self) -> Insight | None:
+        """Show what the search does."""
+        return self.inner.insight() if isinstance(self.inner, BaseOptimizer) else None
 
     def prepare(self) -> None:
         """Compile or load what the search needs."""

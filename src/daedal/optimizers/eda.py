@@ -13,6 +13,7 @@ from daedal.limits import Limits, StopReason
 from daedal.models.base import Fitted, Model
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import Configuration
+from daedal.optimizers.insight import Insight
 from daedal.optimizers.popsize import LEAST_POPSIZE, check_population, choose_popsize, three_generations
 from daedal.optimizers.records import Info
 from daedal.optimizers.replacement import REPLACEMENTS, Scored
@@ -129,12 +130,16 @@ class EDA(BaseOptimizer):
         agreed: Bits = (2 * ones > len(self._population[0])).astype(np.uint8) ^ self._mask
         return agreed
 
+    def insight(self) -> Insight:
+        """Show the population, and what the model says of pairs."""
+        return Insight.of_model(*self.population, self._fitted)
+
     def contenders(self) -> Bits:
         """Give what most of the population agree on, shape (1, n): it averages over what scatters."""
         return self.majority()[None] if self.generation else super().contenders()
 
     def state(self) -> State:
-        """Give what is needed to go on from the generation told last, also while rows wait for their fitness."""
+        """Give what is needed to go on from the generation told last."""
         arrays: dict[str, NDArray[Any]] = {
             "population": self._population[0],
             "population_fitness": self._population[1],
@@ -191,8 +196,7 @@ class EDA(BaseOptimizer):
         if self.encoding is not None:
             rows ^= self._mask
         if self.initial is not None:
-            given = self.initial[: len(rows)]
-            rows[: len(given)] = given ^ self._mask
+            rows[: len(self.initial)] = self.initial[: len(rows)] ^ self._mask
         return rows
 
     def _candidates(self) -> Bits:
@@ -268,8 +272,7 @@ class EDAConfiguration(Configuration):
         if self.popsize == "auto":
             check_population(LEAST_POPSIZE, n, self.model)
             return self
-        size = choose_popsize(self.popsize, n, max_evaluations, model=self.model)
-        return replace(self, popsize=size)
+        return replace(self, popsize=choose_popsize(self.popsize, n, max_evaluations, model=self.model))
 
     def budget_warning(self, max_evaluations: int) -> str | None:
         """Warn where the first population and two more generations are too many evaluations."""

@@ -13,6 +13,7 @@ from daedal.models.walsh import Walsh
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import NARROW, BatchedConfiguration
 from daedal.optimizers.constraint_surrogate import ConstraintSurrogate
+from daedal.optimizers.insight import Insight
 from daedal.optimizers.population import Population
 from daedal.optimizers.records import Info
 from daedal.optimizers.surrogate import FIRST, Surrogate
@@ -157,6 +158,10 @@ class Mix(BaseOptimizer):
         if constraints.r2 >= TRUSTED:
             self.population.offer(maxima)
 
+    def insight(self) -> Insight | None:
+        """Show the members, and the dependence that the linkage tree is built on."""
+        return self.population.insight()
+
     def _info(self) -> Info:
         info: dict[str, float] = {"members": self.population.members}
         if self.constraints is not None:
@@ -205,6 +210,7 @@ def _load_kernels() -> None:
     small = Mix(n=4, seed=0, limits=Limits(), model=False)
     while small.stop is None:
         small.tell(small.ask().sum(axis=1) % 3)
+        small.insight()
     small.population.memory.add_rows(np.zeros((1, 4), np.uint8))  # as the model does
 
 

@@ -13,6 +13,7 @@ from daedal.models.univariate import UMDA
 from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.contenders import distinct
 from daedal.optimizers.eda import EDA
+from daedal.optimizers.insight import Insight
 from daedal.optimizers.popsize import fits_memory
 from daedal.optimizers.records import Info
 from daedal.rng import Stream, stream
@@ -89,6 +90,10 @@ class Noisy(BaseOptimizer):
         if self._population.stop is not None:
             self._restart()
         return info
+
+    def insight(self) -> Insight | None:
+        """Show what the population does."""
+        return self._population.insight()
 
     def contenders(self) -> Bits:
         """Give what most of a population agree on, shape (any, n), the last one first."""

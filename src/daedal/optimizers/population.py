@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from daedal import kernels
+from daedal.optimizers.insight import Insight
 from daedal.optimizers.row_memory import RowMemory, pack
 from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Json, State, StateError, words_of
@@ -104,6 +105,11 @@ class Population:
             if rounds >= _ROUNDS:
                 self._ask_unseen()
                 break
+
+    def insight(self) -> Insight | None:
+        """Show the members, or the rows that have climbed, and how much pairs of variables tell of each other there."""
+        places = self._current if self._current.size else self._climbed
+        return Insight.of_rows(self.memory.keys(places), self.memory.values(places), self.n) if places.size else None
 
     def _slots(self) -> int:
         """Give how many jobs go side by side: one, until it is clear that one climb is not enough; then ever more.

@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 
 from daedal.limits import Limits, StopReason
 from daedal.optimizers.base import BaseOptimizer
+from daedal.optimizers.insight import Insight
 from daedal.optimizers.popsize import default_popsize, fits_memory
 from daedal.optimizers.records import Info
 from daedal.rng import Stream, stream
@@ -111,6 +112,10 @@ class Restarts(BaseOptimizer):
         if self._population.stop is not None or self._idle >= _IDLE_GENERATIONS:
             self._restart()
         return info
+
+    def insight(self) -> Insight | None:
+        """Show what the population does."""
+        return self._population.insight()
 
     def contenders(self) -> Bits:
         """Give those of the population, shape (any, n)."""

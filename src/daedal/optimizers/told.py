@@ -19,8 +19,14 @@ def checked_fitness(fitness: Fitness, rows: int) -> Fitness:
     return values
 
 
-def mean_of(parts: list[Fitness]) -> float:
-    """Give the mean; that of none is -inf, and that of numbers whose sum is too large for a float is inf."""
+def mean_and_sd(parts: list[Fitness]) -> tuple[float, float | None]:
+    """Give the mean and the standard deviation.
+
+    The mean of none is -inf, and that of numbers whose sum is too large for a float is inf; neither has a deviation.
+    """
     values = np.concatenate(parts)
-    with np.errstate(over="ignore"):
-        return float(values.mean()) if len(values) else float("-inf")
+    if not len(values):
+        return float("-inf"), None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, sd = float(values.mean()), float(values.std())
+    return mean, sd if np.isfinite(sd) else None

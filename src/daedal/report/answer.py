@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from daedal import __version__
 from daedal.limits import StopReason
-from daedal.report.markup import escaped, named_values, paragraph, table
+from daedal.report.markup import escaped, folded, named_values, paragraph, table
 from daedal.report.page import Part, Section
 from daedal.result import Result
 from daedal.result.wording import fitness_text, value_text, verdict, violation_text
@@ -16,6 +16,7 @@ from daedal.types import to_text
 _BITS_SHOWN = 2000  # the others behind a click
 _FAILURES_SHOWN = 20
 _GROUP = 10
+_BROKEN_OFF = {StopReason.INTERRUPTED: "interrupted", StopReason.UNFINISHED: "not finished"}
 
 
 def head(result: Result) -> str:
@@ -31,8 +32,8 @@ def answer(result: Result) -> Section:
     """Give the answer: the best value, what it took, why the run ended, and the solution."""
     kind = "good" if result.success else "bad" if result.success is False or not result.feasible else ""
     word = verdict(result)
-    if result.stop is StopReason.INTERRUPTED and result.success is not True:
-        word, kind = "still going on, or broken off", "bad"
+    if result.stop in _BROKEN_OFF and not result.success:
+        word, kind = _BROKEN_OFF[result.stop], "bad"
     said = f'<span class="verdict {kind}">{word.capitalize()}.</span>'
     parts: list[Part] = [_facts(result), f"<p>{said}{escaped(result.stop.message)}</p>"]
     if beyond := violation_text(result):
@@ -68,9 +69,11 @@ def seconds(value: float) -> str:
 
     Examples
     --------
-    >>> [seconds(value) for value in (0.012, 5.25, 100, 7300)]
-    ['0.012 s', '5.2 s', '1 min 40 s', '2 h 2 min']
+    >>> [seconds(value) for value in (0.0000078, 0.012, 0.5, 5.25, 100, 7300)]
+    ['7.8 µs', '12 ms', '0.5 s', '5.2 s', '1 min 40 s', '2 h 2 min']
     """
+    if value < 0.1:
+        return f"{1e3 * value:.2g} ms" if value >= 1e-4 or value == 0 else f"{1e6 * value:.2g} µs"
     if value < 60:
         return f"{value:.1f} s" if value >= 1 else f"{value:.2g} s"
     minutes, rest = divmod(round(value), 60)
@@ -88,8 +91,7 @@ def _solution(result: Result) -> Iterator[Part]:
     text = to_text(result.x)
     yield bits(text[:_BITS_SHOWN])
     if len(text) > _BITS_SHOWN:
-        more = f"{len(text) - _BITS_SHOWN:,} more bits"
-        yield f'<details data-name="bits"><summary>{more}</summary>{bits(text[_BITS_SHOWN:])}</details>'
+        yield folded("bits", f"{len(text) - _BITS_SHOWN:,} more bits", bits(text[_BITS_SHOWN:]))
 
 
 def bits(text: str, changed: frozenset[int] = frozenset()) -> str:

@@ -21,6 +21,8 @@ BLUE, ORANGE, TEAL, RED, VIOLET, GREEN, PINK, GREY = (
 COLOURS = (BLUE, ORANGE, TEAL, RED, VIOLET, GREEN, PINK)
 DASHES = ("solid", "dash", "dot", "dashdot")
 MOST_POINTS = 2000  # of a line: more than a screen has columns
+_MOST_TICKS = 8
+_FEW_DECADES = 2.2  # there is room for labels in between
 MOST_CELLS = 500  # of a heat map, in each direction
 
 
@@ -32,6 +34,42 @@ def numbers(values: Iterable[float | None]) -> list[Json]:
 def axis(title: str, **more: Json) -> dict[str, Json]:
     """Give an axis with a title."""
     return {"title": {"text": escaped(title), "standoff": 8}, **more}
+
+
+def log_axis(title: str, values: Iterable[float], *, at: Sequence[float] | None = None) -> dict[str, Json]:
+    """Give a logarithmic axis around some values, with labels that can be read: 200, 500, 1k; or at places given."""
+    positive = [value for value in values if math.isfinite(value) and value > 0] or [1.0, 10.0]
+    low, high = math.log10(min(positive)), math.log10(max(positive))
+    room = max(0.05 * (high - low), 0.02)
+    if at is None:
+        powers = range(math.floor(low - room), math.ceil(high + room) + 1)
+        steps = (1, 2, 5) if high - low < _FEW_DECADES else (1,)
+        every = max(1, len(powers) // _MOST_TICKS) if len(steps) == 1 else 1
+        at = [step * 10.0**power for power in powers[::every] for step in steps]
+    shown = [value for value in at if low - room <= math.log10(value) <= high + room]
+    if len(shown) < 2:
+        shown = [10**low] if low == high else [10**low, 10**high]
+    return axis(
+        title,
+        type="log",
+        range=[low - room, high + room],
+        tickvals=numbers(shown),
+        ticktext=[short_number(value) for value in shown],
+    )
+
+
+def short_number(value: float) -> str:
+    """Write the number of a label.
+
+    Examples
+    --------
+    >>> [short_number(value) for value in (0.02, 500, 1500, 2e6)]
+    ['0.02', '500', '1.5k', '2M']
+    """
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"
 
 
 def line(x: Sequence[Json], y: Sequence[Json], name: str, colour: str, **more: Json) -> dict[str, Json]:

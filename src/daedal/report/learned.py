@@ -29,6 +29,7 @@ from daedal.types import Json
 
 _MOST_BARS = 60
 _MOST_OUTLINES = 80
+_SOURCES = {"linkage": "Read off from ", "belief": "What the search itself believed: "}
 _BARE: dict[str, Json] = {"showgrid": False, "zeroline": False, "ticks": "", "ticklen": 0}
 
 
@@ -110,40 +111,53 @@ def _rows(trace: Trace, look: int, order: NDArray[np.intp], starts: NDArray[np.i
     return Figure(name=f"population-{look}", data=[data], layout=layout, caption=escaped(caption))
 
 
-def linkage_section(result: Result, linkage: Linkage | None, variables: Variables) -> Section | None:
-    """Show which variables hang together, and say it."""
-    if linkage is None:
-        return None
+def linkage_section(
+    result: Result, linkage: Linkage | None, believed: Linkage | None, variables: Variables
+) -> Section | None:
+    """Show which variables hang together, and say it; beside it what the search itself believed."""
     title = "What hangs together"
-    said = linkage.sentences(variables.labels)
-    words = bullets(said, kind="groups") if linkage.groups else paragraph(said[0])
-    source = paragraph(f"Read off from {linkage.source}; 100 % is the strongest pair.", kind="soft small")
-    if not linkage.strength.any():
-        return Section("linkage", title, [words])
-    order, starts = linkage.order, bins(len(linkage.order))
+    if linkage is None:
+        said = "Nobody knows: the search has learned nothing of pairs of variables."
+        return None if result.trace is None else Section("linkage", title, [paragraph(said)])
+    found = linkage.sentences(variables.labels)
+    words = bullets(found, kind="groups") if linkage.groups else paragraph(found[0])
+    shown = {"linkage": linkage}
+    if believed is not None and believed.source != linkage.source:
+        shown["belief"] = believed
+    figures = [_linkage_map(name, one, linkage.order, variables) for name, one in shown.items() if one.strength.any()]
+    if not figures:
+        return Section("linkage", title, [words, paragraph(f"{_SOURCES['linkage']}{linkage.source}.", kind="soft")])
+    order = paragraph("Variables that hang together stand side by side; 100 % is the strongest pair.", kind="soft")
+    maps = Row(figures) if len(figures) > 1 else figures[0]
+    return Section("linkage", title, [words, order, maps, *_binned(len(linkage.order), bins(len(linkage.order)))])
+
+
+def _linkage_map(name: str, linkage: Linkage, order: NDArray[np.intp], variables: Variables) -> Figure:
+    starts = bins(len(order))
     strength = linkage.strength[np.ix_(order, order)]
     np.fill_diagonal(strength, 1.0)  # so that a group is a whole square
     binned = np.maximum.reduceat(np.maximum.reduceat(strength, starts, axis=0), starts, axis=1)
     names = bin_labels([variables.labels[i] for i in order.tolist()], starts)
-    data = heat_map(percent(binned), x=names, y=names, hover="%{x} and %{y}: %{z} %")
+    cells = percent(binned)
+    data = heat_map(cells, x=names, y=names, hover="%{x} and %{y}: %{z} %")
+    data["zmin"] = min(90, int(np.quantile(cells, 0.05)))  # what all pairs have in common says nothing
     layout: dict[str, Json] = {
         "height": 640,
         "meta": {"square": True},
         "xaxis": axis("", type="category", constrain="domain", **_BARE),
         "yaxis": axis("", type="category", autorange="reversed", scaleanchor="x", constrain="domain", **_BARE),
-        "shapes": _outlines(linkage, starts),
+        "shapes": _outlines(linkage.groups, order, starts),
         "margin": {"t": 12},
     }
-    figure = Figure(name="linkage", data=[data], layout=layout)
-    return Section("linkage", title, [words, figure, source, *_binned(len(order), starts)])
+    return Figure(name=name, data=[data], layout=layout, caption=escaped(f"{_SOURCES[name]}{linkage.source}."))
 
 
-def _outlines(linkage: Linkage, starts: NDArray[np.intp]) -> list[Json]:
+def _outlines(groups: Sequence[tuple[int, ...]], order: NDArray[np.intp], starts: NDArray[np.intp]) -> list[Json]:
     """Draw a square around each group, as far as its variables stand side by side."""
-    place = np.empty(len(linkage.order), np.intp)
-    place[linkage.order] = np.arange(len(linkage.order))
+    place = np.empty(len(order), np.intp)
+    place[order] = np.arange(len(order))
     shapes: list[Json] = []
-    for group in linkage.groups[:_MOST_OUTLINES]:
+    for group in groups[:_MOST_OUTLINES]:
         ends = np.searchsorted(starts, np.sort(place[list(group)])[[0, -1]], side="right") - 1
         if len(starts) == len(place) and ends[1] - ends[0] != len(group) - 1:
             continue

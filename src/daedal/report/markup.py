@@ -43,5 +43,10 @@ def named_values(values: Iterable[tuple[str, object]], *, kind: str = "names") -
     return f'<div class="scroll" tabindex="0"><table{_kind(kind)}><tbody>{rows}</tbody></table></div>'
 
 
+def folded(name: str, summary: str, inner: str) -> str:
+    """Give HTML that is seen after a click; by its name the page knows again what was open."""
+    return f'<details data-name="{name}"><summary>{escaped(summary)}</summary>{inner}</details>'
+
+
 def _kind(kind: str) -> str:
     return f' class="{kind}"' if kind else ""

@@ -31,8 +31,11 @@
       dragmode: narrow.matches ? false : "zoom",
       font: {family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("ink")},
       hoverlabel: {bgcolor: colour("wash"), bordercolor: colour("line"), font: {color: colour("ink")}, namelength: -1},
-      legend: {orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)"},
       ...layout,
+      legend: {
+        orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)",
+        traceorder: "normal", ...layout.legend,
+      },
       margin: {l: 50, r: 12, t: 32, b: 44, ...layout.margin},
       modebar: {bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("ink")},
       height: heightOf(place, layout),

@@ -39,6 +39,7 @@ def progress(result: Result) -> Section | None:
     layout: dict[str, Json] = {
         "height": 380,
         "hovermode": "x unified",
+        "legend": {"traceorder": "reversed"},
         "xaxis": axis("evaluations", rangemode="tozero"),
         "yaxis": axis(f"value{worse}"),
         "shapes": shapes,
@@ -93,7 +94,8 @@ def _time_words(result: Result, total: float, called: float) -> list[Part]:
     calls = max(1, result.evaluated + result.failed)
     parts = f"{_percent(share)} of {seconds(total)} went into the objective, {_percent(1 - share)} into the search"
     advice = "; more workers would help." if share > 0.5 and total > 10 else "."
-    return [paragraph(f"{parts}: {seconds(called / calls)} for each row that was evaluated{advice}")]
+    said = f"{parts}: {seconds(called / calls)} for each row that was evaluated{advice}"
+    return [paragraph(said[0].upper() + said[1:])]
 
 
 def _percent(share: float) -> str:

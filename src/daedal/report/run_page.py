@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from daedal.limits import StopReason
 from daedal.report.answer import answer, failures, head, settings, top
 from daedal.report.learned import bit_order, entropy, importance, linkage_section, population
 from daedal.report.markup import paragraph
 from daedal.report.page import Page, Section
 from daedal.report.progress import effort, progress, training
 from daedal.result import Result
-from daedal.result.variables import learned_linkage, variables_of
+from daedal.result.variables import believed_linkage, learned_linkage, variables_of
 
 
-def run_page(result: Result) -> Page:
+def run_page(result: Result, *, quick: bool = False) -> Page:
     """Lay out the page of a run: the answer first, then how it went, then what was learned.
+
+    A quick page of a run that goes on shows what the search believes, and does not take its rows to pieces.
 
     Examples
     --------
@@ -22,7 +25,9 @@ def run_page(result: Result) -> Page:
     ['answer', 'progress']
     """
     variables = variables_of(result)
-    linkage = learned_linkage(result, variables)
+    believed = believed_linkage(result, variables)
+    hurried = quick and result.stop is StopReason.UNFINISHED
+    linkage = believed if hurried else learned_linkage(result, variables)
     order = bit_order(linkage, variables)
     sections = [
         answer(result),
@@ -31,7 +36,7 @@ def run_page(result: Result) -> Page:
         entropy(result, variables, order),
         population(result, variables, order),
         training(result),
-        linkage_section(result, linkage, variables),
+        linkage_section(result, linkage, believed, variables),
         importance(result, variables),
         top(result),
         failures(result),

@@ -1,4 +1,4 @@
-"""What a page is made from: a saved run, a checkpoint, or the store of a study."""
+"""What a page is made from: a result, a saved run, a checkpoint, or the store of a study."""
 
 from __future__ import annotations
 
@@ -8,33 +8,56 @@ from pathlib import Path
 from daedal.report.page import REPORT, Page, check_plotly, render
 from daedal.report.run_page import run_page
 from daedal.result import Result
-from daedal.storage.atomic import replace_file
+from daedal.storage.atomic import replace_file, restated
 from daedal.storage.kinds import check_apart, check_place
 
+_WANTED = "a saved run, a checkpoint or the store of a study"
 _DATABASE = b"SQLite format 3\0"
 
 
-def write_report(path: str | os.PathLike[str], page: Page) -> None:
-    """Write a page to a file, in place of a report that may be there, and of nothing else."""
-    text = render(page).encode("utf-8", "backslashreplace")
-    replace_file(path, lambda file: file.write(text), kind=REPORT)
-
-
 def report_run(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write the page of a run."""
+    """Write the page of a run to a file, in place of a report that may be there, and of nothing else."""
     check_plotly()
     check_place(path, REPORT)
-    write_report(path, run_page(result))
+    write_page(run_page(result), path)
 
 
-def check_output(source: Path, path: Path) -> None:
-    """Refuse a file that a report cannot be written to, before anything is read."""
+def report_file(source: Path, path: Path, *, number: int | None = None) -> None:
+    """Write the page of what a file holds; `number` is that of a study in a store, the one last run if not given."""
     check_apart({"the source": source, "--output": path})
     check_plotly()
     check_place(path, REPORT)
+    write_page(read_page(source, number=number), path)
+
+
+def write_page(page: Page, path: str | os.PathLike[str]) -> None:
+    """Write a page to a file."""
+    text = render(page).encode()
+    replace_file(path, lambda file: file.write(text), kind=REPORT)
+
+
+def read_page(source: Path, *, number: int | None = None, quick: bool = False) -> Page:
+    """Lay out the page of what a file holds, see `run_page`. Nothing in it is trusted, and nothing of it is run."""
+    if is_store(source):
+        from daedal.report.study_page import study_page  # here, because a run needs none of it
+        from daedal.studies.snapshot import read_store
+
+        return study_page(read_store(source, number=number))
+    if number is not None:
+        raise ValueError(f"expected the store of a study with --study {number}, got {source}, which is none")
+    from daedal.run.reading import load_run
+
+    return run_page(load_run(source), quick=quick)
 
 
 def is_store(source: Path) -> bool:
-    """Whether a file is a database; an empty one is none."""
-    with source.open("rb") as file:
-        return file.read(len(_DATABASE)) == _DATABASE
+    """Whether a file is a database; OSError or ValueError where there is no file to read."""
+    if os.path.exists(source) and not os.path.isfile(source):  # a folder, or a pipe to wait for without end
+        raise ValueError(f"expected {_WANTED} at {source}, found something that is not a file; name a file")
+    try:
+        with source.open("rb") as file:
+            return file.read(len(_DATABASE)) == _DATABASE
+    except FileNotFoundError as error:
+        raise restated(error, f"expected {_WANTED} at {source}, found nothing there; check the name") from error
+    except OSError as error:
+        raise restated(error, f"expected {_WANTED} at {source}, cannot read it: {error.strerror or error}") from error

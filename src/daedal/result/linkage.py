@@ -8,16 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.result.interactions import interactions_of
 from daedal.result.trace import Trace
 
 NOTHING = "Nothing hangs together: no two variables depend on each other more than chance would have it."
+
+TRUSTED = 0.5
+"""Share of the variance that a fit to the evaluated rows has to explain to be believed rather than the search."""
+
 _MOST_NAMED = 8  # variables of a group in a sentence
 _DEVIATIONS = 8.0  # robust standard deviations above the middle of all pairs that make a link
+_CLOSE = 0.5  # dependence, as a share of the strongest of each of two variables, that makes them one group
+_FAINT = 0.05  # share of the strongest dependence of all below which there is none
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Linkage:
-    """What a search has found out about pairs of variables, and the groups that they form.
+    """Dependence of pairs of variables, and the groups that they form.
 
     Attributes
     ----------
@@ -52,16 +59,42 @@ def _listed(names: list[str]) -> str:
 
 
 def linkage_of(trace: Trace | None) -> Linkage | None:
-    """Find the groups in what a run has learned; None where it has learned nothing of pairs."""
+    """Give what is best known: what the evaluated rows say, or else what the search believed; None for neither.
+
+    The rows are evidence, whatever the search made of them: a population that is too small to see a block has still
+    evaluated rows that show it.
+    """
+    found = function_linkage(trace)
+    return search_linkage(trace) if found is None else found
+
+
+def function_linkage(trace: Trace | None) -> Linkage | None:
+    """Give what the evaluated rows say; None where they are too few, or explain too little."""
+    found = None if trace is None else interactions_of(trace)
+    if found is None or (found.r2 < TRUSTED and not found.is_sum):
+        return None
+    share = "all" if found.r2 > 1 - 5e-4 else f"{100 * found.r2:.1f} %"
+    source = f"a model of {found.rows:,} of the rows evaluated, which explains {share} of what it was not shown"
+    return _linkage(found.strength, source)
+
+
+def search_linkage(trace: Trace | None) -> Linkage | None:
+    """Give what the search itself believed, in all its generations together; None where it has no view of pairs."""
     if trace is None or trace.linkage is None or len(trace.linkage) < 2:
         return None
     strength = np.maximum(trace.linkage, trace.linkage.T).astype(np.float64)
+    linked = np.where(strength > link_threshold(strength), strength, 0.0)
+    return _linkage(strength, trace.source, linked)
+
+
+def _linkage(strength: NDArray[np.float64], source: str, linked: NDArray[np.float64] | None = None) -> Linkage:
+    """Find the groups in the strengths of links, all pairs unless some of them are no links; show all of them."""
+    strength = strength.copy()
     np.fill_diagonal(strength, 0.0)
-    largest = strength.max()
-    least = link_threshold(strength) if trace.noise is None else trace.noise
-    order, groups = cluster(strength, least)
+    largest = float(strength.max())
+    order, groups = cluster(strength if linked is None else linked)
     scaled = (strength / largest if largest > 0 else strength).astype(np.float32)
-    return Linkage(strength=scaled, order=order, groups=groups, source=trace.source)
+    return Linkage(strength=scaled, order=order, groups=groups, source=source)
 
 
 def link_threshold(strength: NDArray[np.float64]) -> float:
@@ -72,18 +105,24 @@ def link_threshold(strength: NDArray[np.float64]) -> float:
     return middle + _DEVIATIONS * spread
 
 
-def cluster(strength: NDArray[np.float64], least: float) -> tuple[NDArray[np.intp], tuple[tuple[int, ...], ...]]:
-    """Give variables in the order of an average-linkage tree, and the groups in it that are linked, strongest first."""
+def cluster(strength: NDArray[np.float64]) -> tuple[NDArray[np.intp], tuple[tuple[int, ...], ...]]:
+    """Give variables in the order of an average-linkage tree, and the groups in it, strongest first.
+
+    The tree is of strengths as a share of the strongest that each of two variables has, so that weak groups are found
+    beside strong ones.
+    """
+    n, top = len(strength), float(strength.max())
+    if n < 2 or top <= 0:
+        return np.arange(n), ()
     from scipy.cluster.hierarchy import fcluster, leaves_list, linkage  # here, because SciPy is slow to load
 
-    n, top = len(strength), float(strength.max())
-    if top <= 0:
-        return np.arange(n), ()
-    distances = (top - strength)[np.triu_indices(n, 1)]
-    tree = linkage(distances, "average")
-    labels = fcluster(tree, max(0.0, top - least), "distance")
-    found = [np.flatnonzero(labels == label) for label in np.unique(labels)] if top > least else []
+    strength = np.where(strength < _FAINT * top, 0.0, strength)
+    np.fill_diagonal(strength, 0.0)
+    own = np.sqrt(np.maximum(strength.max(axis=1), np.finfo(float).tiny))
+    tree = linkage((1.0 - strength / np.outer(own, own)).clip(0.0, 1.0)[np.triu_indices(n, 1)], "average")
+    labels = fcluster(tree, 1.0 - _CLOSE, "distance")
+    found = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     groups = [group for group in found if len(group) > 1]
-    inner = [strength[np.ix_(group, group)].sum() / (len(group) * (len(group) - 1)) for group in groups]
+    inner = [float(strength[np.ix_(group, group)].sum()) / (len(group) * (len(group) - 1)) for group in groups]
     ranked = sorted(range(len(groups)), key=lambda i: (-inner[i], int(groups[i][0])))
     return leaves_list(tree).astype(np.intp), tuple(tuple(groups[i].tolist()) for i in ranked)

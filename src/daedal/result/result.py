@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,7 @@ from daedal.evaluation.failures import Failure
 from daedal.limits import Limits, StopReason
 from daedal.optimizers.records import Generation
 from daedal.result.trace import Trace
+from daedal.settings.checks import check_whole
 from daedal.settings.parameters import Setting
 from daedal.spaces.given import FITNESS
 from daedal.spaces.plain import Value
@@ -141,31 +143,74 @@ class Result:
     @property
     def best(self) -> dict[str, Value] | None:
         """The best values by name; None for bits without names."""
-        if self.space is not None:
-            return self.space.value(self.x)
-        return None if self.names is None else dict(zip(self.names, self.mask.tolist(), strict=True))
+        return None if self.space is None and self.names is None else self.values(self.x)
 
     @property
     def mask(self) -> NDArray[np.bool_]:
         """The best bits as booleans, shape (n,): `X.columns[result.mask]` are those that are chosen."""
         return self.x.astype(np.bool_)
 
-    def frame(self) -> DataFrame:
-        """Give the best solution as a pandas data frame of one row: its values by name, and its fitness.
+    def top(self, count: int = 10) -> list[Solution]:
+        """Give the best different rows that were evaluated, best first: at most 100 are kept.
 
-        It can be given to another run as `initial`.
+        Where values scatter, or rows were not remembered, it is x alone.
+
+        Examples
+        --------
+        >>> import daedal
+        >>> [solution.fitness for solution in daedal.maximize("onemax:n=20", seed=1).top(3)]
+        [20.0, 19.0, 15.0]
+        """
+        trace, count = self.trace, check_whole("count", count, least=1)
+        if trace is None or not len(trace.top):
+            return [Solution(self.x, self.fitness)]
+        best = zip(trace.top[:count], trace.top_fitness[:count].tolist(), strict=True)
+        return [Solution(x, value) for x, value in best]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a file (.npz), which `daedal.load` reads; a saved run that is there is replaced."""
+        from daedal.result.saved import save_result  # here, because it needs this class
+
+        save_result(self, path)
+
+    def values(self, x: Bits) -> dict[str, Value]:
+        """Give what a row, shape (n,), stands for, by name: x0, x1, ... where bits have no names."""
+        if self.space is not None:
+            return self.space.value(x)
+        names = self.names or [f"x{i}" for i in range(self.n)]
+        return dict(zip(names, x.astype(np.bool_).tolist(), strict=True))
+
+    def frame(self, count: int = 1) -> DataFrame:
+        """Give the best solutions as a pandas data frame: their values by name, and their fitness.
+
+        There is one row, the best one, unless more are asked for: see `top`. It can be given to another run as
+        `initial`.
         """
         try:
             import pandas
         except ImportError as error:
             raise ImportError('a data frame needs pandas: pip install "daedal[frame]"') from error
-        values = self.best or {f"x{i}": bit for i, bit in enumerate(self.mask.tolist())}
-        return pandas.DataFrame([{**values, FITNESS: self.fitness}])
+        rows = [Solution(self.x, self.fitness)] if count == 1 else self.top(count)
+        return pandas.DataFrame([{**self.values(row.x), FITNESS: row.fitness} for row in rows])
 
     @property
     def score(self) -> float:
         """What the run counts for beside others: its fitness, or the worst there is, where nothing is feasible."""
         return self.fitness if self.feasible or not self.history else self.history[-1].best
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page that shows the run: one HTML file, which replaces a report that is there, and nothing else.
+
+        It opens in any browser, without a network. Needs Plotly: pip install "daedal[report]".
+        """
+        from daedal.report.source import report_run  # here: it is above, and nothing else has use for it
+
+        report_run(self, path)
+
+    def _repr_html_(self) -> str:
+        from daedal.result.card import card  # here, because only notebooks have use for it
+
+        return card(self)
 
     def __repr__(self) -> str:
         size = "" if self.popsize is None else f", popsize={self.popsize}"

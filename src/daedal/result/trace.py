@@ -52,8 +52,6 @@ class Trace:
         0 for none; None where nobody knows, or n is beyond 2,000.
     source
         Where linkage was read off, for people: "the weights of the autoencoder".
-    noise
-        The level of linkage that chance alone brings about, where the source knows one; None where it does not.
     curves
         Training errors of some generations, where a network is trained.
     top, top_fitness
@@ -62,6 +60,9 @@ class Trace:
         By how much the value of x changes where one variable is flipped, shape (n,); nan where nobody has tried.
     others
         The best value of any row seen in which the variable is not as in x, shape (n,); nan where there was none.
+    seen, seen_fitness
+        Rows out of all that were evaluated, shape (at most 8,000, n), in the order in which they came, and their
+        values: from these, a model can find which variables act together.
     """
 
     generations: NDArray[np.int64]
@@ -71,12 +72,13 @@ class Trace:
     look: NDArray[np.int64]
     linkage: NDArray[np.float32] | None
     source: str
-    noise: float | None
     curves: tuple[Curve, ...]
     top: Bits
     top_fitness: Fitness
     flips: Fitness
     others: Fitness
+    seen: Bits
+    seen_fitness: Fitness
 
     def entropy(self) -> NDArray[np.float64]:
         """Give the entropy of each variable in each look, in bits, shape (looks, n): 1 is open, 0 is decided."""

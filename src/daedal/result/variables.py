@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.result.linkage import Linkage, linkage_of
+from daedal.result.linkage import Linkage, linkage_of, search_linkage
 from daedal.spaces.items import Permutation, Subset
 from daedal.spaces.space import Space
 
@@ -82,9 +82,17 @@ def _of_space(space: Space) -> Variables:
 
 
 def learned_linkage(result: Result, variables: Variables) -> Linkage | None:
-    """Give which variables hang together; None where nobody knows."""
-    found = linkage_of(result.trace)
-    return found if found is None or variables.are_bits else _joined(found, variables)
+    """Give which variables hang together, as far as anybody knows; where many rows are kept, it takes some seconds."""
+    return _of_variables(linkage_of(result.trace), variables)
+
+
+def believed_linkage(result: Result, variables: Variables) -> Linkage | None:
+    """Give which variables hang together as the search itself believed; that takes no time."""
+    return _of_variables(search_linkage(result.trace), variables)
+
+
+def _of_variables(linkage: Linkage | None, variables: Variables) -> Linkage | None:
+    return linkage if linkage is None or variables.are_bits else _joined(linkage, variables)
 
 
 def _joined(linkage: Linkage, variables: Variables) -> Linkage:

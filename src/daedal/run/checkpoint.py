@@ -1,22 +1,17 @@
-"""Runs that survive: when a checkpoint is due, how it is written, and the records in it."""
+"""Runs that survive: when a checkpoint is due, and how it is written."""
 
 from __future__ import annotations
 
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from daedal.optimizers.records import Generation
 from daedal.storage.atomic import previous_path
 from daedal.storage.checkpoint_file import CHECKPOINT, read_checkpoint_file, write_checkpoint_file
 from daedal.storage.kinds import check_place
-from daedal.types import Json, State, StateError
+from daedal.types import State
 
 EVERY = "60s"
 
@@ -106,55 +101,3 @@ def load_checkpoint(path: str | os.PathLike[str]) -> State:
     """Read a checkpoint; nothing in it is run."""
     arrays, fields = read_checkpoint_file(path)
     return State(arrays=arrays, fields=fields)
-
-
-def history_state(history: Sequence[Generation]) -> State:
-    """Give records as arrays, a column each; a run may have many generations."""
-    arrays: dict[str, NDArray[Any]] = {
-        name: np.array([getattr(record, name) for record in history], dtype=dtype) for name, dtype in _COLUMNS.items()
-    }
-    names = list(dict.fromkeys(name for record in history for name in record.info))
-    for name in names:
-        found = [record.info.get(name) for record in history]
-        whole = all(value is None or isinstance(value, int) for value in found)
-        values = [0 if value is None else value for value in found]
-        arrays[f"info/{name}"] = np.array(values, dtype=np.int64 if whole else np.float64)
-        arrays[f"has/{name}"] = np.array([value is not None for value in found])
-    listed: list[Json] = list(names)
-    return State(arrays=arrays, fields={"generations": len(history), "info": listed})
-
-
-def restored_history(state: State) -> list[Generation]:
-    """Make the records again."""
-    count = state.whole("generations")
-    columns = {name: _column(state, name, count, np.dtype(dtype).kind) for name, dtype in _COLUMNS.items()}
-    if not np.isfinite(columns["cpu_seconds"]).all():
-        raise StateError("expected times as cpu_seconds, got infinite ones")
-    info = {
-        str(name): (_column(state, f"info/{name}", count, "if"), _column(state, f"has/{name}", count, "b"))
-        for name in state.listed("info")
-    }
-    return [
-        Generation(
-            generation=index,
-            **{name: column[index].item() for name, column in columns.items()},
-            info={name: values[index].item() for name, (values, has) in info.items() if has[index]},
-        )
-        for index in range(count)
-    ]
-
-
-_COLUMNS: dict[str, type] = {
-    "evaluations": np.int64,
-    "best": np.float64,
-    "mean": np.float64,
-    "cpu_seconds": np.float64,
-}
-
-
-def _column(state: State, name: str, count: int, kinds: str) -> NDArray[Any]:
-    array = state.arrays.get(name)
-    if array is None or array.shape != (count,) or array.dtype.kind not in kinds:
-        came = "none" if array is None else f"dtype={array.dtype}, shape={array.shape}"
-        raise StateError(f"expected {count} records of {name!r}, got {came}")
-    return array

@@ -19,6 +19,7 @@ from daedal.limits import BudgetWarning, Limits, TimeWarning
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
 from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
+from daedal.run.again import again_line
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.duration import check_duration
 from daedal.run.initial import Initial, read_initial
@@ -59,11 +60,17 @@ class RunConfig:
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
     noise: Noise | None = None  # what is known of the scatter of values; None: nothing
     initial: Initial | None = field(default=None, compare=False)
+    command: str = field(default="", compare=False)  # that makes it again, where it comes from a command
 
     @property
     def size(self) -> int | None:
         """Number of bits, where the objective does not know it."""
         return self.n if self.space is None else self.space.n
+
+    @property
+    def again(self) -> str:
+        """One line that makes the run again: the command that it was, or a line of Python."""
+        return self.command or again_line(self)
 
     @property
     def sign(self) -> int:
@@ -121,7 +128,7 @@ class RunConfig:
             constraints=self.constraints,
         )
         limits = algorithm.with_limits(self.limits, has_goal=self.goal(objective) is not None)
-        config = dataclasses.replace(self, algorithm=algorithm, limits=limits)
+        config = dataclasses.replace(self, algorithm=algorithm, limits=limits, command=self.again)
         with ExitStack() as closing:
             closing.callback(objective.close)
             run = config._prepared(objective, closing, checkpointer, callback)
@@ -260,6 +267,8 @@ class RunConfig:
             "limits": {name: plain(value) for name, value in dataclasses.asdict(self.limits).items()},
             "evaluation": self.evaluation.to_json(),
             "noise": None if self.noise is None else self.noise.to_json(),
+            "optimum": self.optimum(objective),
+            "again": self.again,
         }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
@@ -17,13 +16,17 @@ from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason
 from daedal.optimizers.base import BaseOptimizer, Optimizer, is_fresh
 from daedal.optimizers.contest import Contest
+from daedal.optimizers.history import history_state, restored_history
 from daedal.optimizers.records import Best, Generation
 from daedal.run.best_so_far import with_best
-from daedal.run.checkpoint import Checkpointer, history_state, restored_history
+from daedal.run.checkpoint import Checkpointer
+from daedal.run.clock import Clock
+from daedal.run.found import found_state
 from daedal.run.noise import NOISY_CONSTRAINTS
 from daedal.run.outcome import Callback, Display, Outcome, own_record
+from daedal.run.tracer import Tracer
 from daedal.spaces.encoding import Encoding
-from daedal.types import Bits, State, StateError, check_bits
+from daedal.types import Bits, Json, State, StateError, check_bits
 
 IDLE_BATCHES, IDLE_ROWS = 20, 10_000
 """How many batches in a row, and rows in them, may be known already before a run with a budget is over: by then the
@@ -66,32 +69,25 @@ class Run:
             optimizer.encode(encoding)
         self.history: list[Generation] = []
         self.stop: StopReason | None = None
+        self.clock = Clock()
+        self.tracer = Tracer(evaluator.n)
         self._idle_batches = 0  # in a row, of known rows alone
         self._idle_rows = 0  # in these
-        self._cpu_to_best = 0.0
-        self._seconds_before = 0.0  # of the run that this one goes on with
-        self._cpu_before = 0.0
-        self._started = time.monotonic()
-        self._cpu_started = time.process_time()
         self._interrupts = Interrupts()
 
     @property
-    def seconds(self) -> float:
-        """Time on the clock since the run began, all its parts together."""
-        return self._seconds_before + time.monotonic() - self._started
-
-    @property
-    def cpu_seconds(self) -> float:
-        """CPU time of this process, and of the processes of the parts before."""
-        return self._cpu_before + time.process_time() - self._cpu_started
+    def generation(self) -> int:
+        """The last generation that is complete; 0 before there is any."""
+        return self.history[-1].generation if self.history else 0
 
     def state(self) -> State:
         """Give where the run stands: the last whole batch, and what was evaluated since."""
-        times = {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds, "cpu_seconds_to_best": self._cpu_to_best}
-        idle = {"idle_batches": self._idle_batches, "idle_rows": self._idle_rows}
+        own: dict[str, Json] = {"idle_batches": self._idle_batches, "idle_rows": self._idle_rows}
         return State.join(
             {
-                "run": State(arrays={}, fields={**times, **idle}),
+                "run": State(arrays={}, fields={**self.clock.state(), **own}),
+                "found": found_state(self),
+                "trace": self.tracer.state(self.generation, self.optimizer),
                 "optimizer": self.optimizer.state(),
                 "evaluator": self.evaluator.state(),
                 "history": history_state(self.history),
@@ -102,8 +98,8 @@ class Run:
     def restore(self, state: State) -> None:
         """Go on where a run stood."""
         own = state.part("run")
-        self._seconds_before, self._cpu_before = own.seconds("seconds"), own.seconds("cpu_seconds")
-        self._cpu_to_best = own.seconds("cpu_seconds_to_best")
+        self.clock.restore(own)
+        self.tracer.restore(state.part("trace"))
         self._idle_batches, self._idle_rows = own.whole("idle_batches"), own.whole("idle_rows")
         self.optimizer.restore(state.part("optimizer"))
         counts = state.part("evaluator")
@@ -123,9 +119,9 @@ class Run:
         if self.optimizer.stop is None:
             self.optimizer.prepare()
             self.evaluator.prepare()
-        self._started, self._cpu_started = time.monotonic(), time.process_time()
+        self.clock.start()
         if self.limits.max_seconds is not None:
-            self.evaluator.deadline = self._started + self.limits.max_seconds - self._seconds_before
+            self.evaluator.deadline = self.clock.deadline(self.limits.max_seconds)
         self.evaluator.listener = self._keep_if_due
         with nullcontext() if display is None else display as shown, self.evaluator, self._interrupts:
             try:
@@ -148,7 +144,7 @@ class Run:
 
     def _loop(self, display: Display | None) -> None:
         try:
-            if self.optimizer.stop is None and self._is_time_up() and self._found() is not None:
+            if self.optimizer.stop is None and self._is_time_up() and self.found() is not None:
                 raise OutOfTime  # it was up before this run went on
             self.stop = self._exhausted()
             while self.stop is None and self.optimizer.stop is None:
@@ -163,7 +159,7 @@ class Run:
         except OutOfTime:
             self.stop = StopReason.SECONDS
         except KeyboardInterrupt:
-            if self._found() is None:
+            if self.found() is None:
                 raise  # nothing was evaluated yet
             self.stop = StopReason.INTERRUPTED
         except ObjectiveError as error:
@@ -189,7 +185,8 @@ class Run:
         optimizer, most = self.optimizer, self.limits.max_evaluations
         rows, calls = self._rows(), self.evaluator.calls
         left = None if most is None else most - calls
-        fitness = self.evaluator.evaluate(rows, most=left, fresh=is_fresh(optimizer))
+        with self.clock.evaluating():
+            fitness = self.evaluator.evaluate(rows, most=left, fresh=is_fresh(optimizer))
         if isinstance(optimizer, Contest) and self.evaluator.standing() is not None:
             raise ValueError(NOISY_CONSTRAINTS)
         if len(fitness) < len(rows) and not isinstance(optimizer, BaseOptimizer):
@@ -204,11 +201,13 @@ class Run:
             if isinstance(optimizer, BaseOptimizer):
                 optimizer.settle(len(fitness), calls=calls, amounts=amounts)
             record = optimizer.tell(fitness)
+            self.tracer.hear(rows[: len(fitness)], fitness)
             if self._leader() is not before:
-                self._cpu_to_best = self.cpu_seconds
+                self.clock.cpu_seconds_to_best = self.clock.cpu_seconds
             if record is None:
                 return None
-            record = own_record(record, self.sign, self.evaluator.leader, self.cpu_seconds, self.optimizer)
+            self.tracer.look(record.generation, optimizer)
+            record = own_record(record, optimizer, self.evaluator, self.clock)
             self.history.append(record)
         return record
 
@@ -229,7 +228,7 @@ class Run:
             return self.encoding.repair(rows)  # whoever wrote it knows nothing of codes
         return rows
 
-    def _repaired(self, x: Bits) -> Bits:
+    def repaired(self, x: Bits) -> Bits:
         """Give what was evaluated for a row, shape (n,), as an optimizer has it."""
         return x if self.encoding is None else self.encoding.repair(x[None])[0]
 
@@ -240,7 +239,7 @@ class Run:
             self.stop = self.optimizer.stop or StopReason.CALLBACK
 
     def _is_time_up(self) -> bool:
-        return self.limits.max_seconds is not None and self.seconds >= self.limits.max_seconds
+        return self.limits.max_seconds is not None and self.clock.seconds >= self.limits.max_seconds
 
     def _keep_if_due(self, generation: int | None = None) -> None:
         """Write a checkpoint if it is time, after a generation or in the middle of one."""
@@ -253,36 +252,35 @@ class Run:
                 self.checkpointer.write(self.state())
 
     def _outcome(self) -> Outcome:
-        best, standing = self._found(), self.evaluator.standing()
+        best, standing = self.found(), self.evaluator.standing()
         assert self.stop is not None
         assert best is not None
         is_told = best is self.optimizer.best or (standing is not None and standing is self.evaluator.leader)
         return Outcome(
-            best=dataclasses.replace(best, x=self._repaired(best.x)),
+            best=dataclasses.replace(best, x=self.repaired(best.x)),
             stop=self.stop,
             history=tuple(self.history),
-            seconds=self.seconds,
-            cpu_seconds=self.cpu_seconds,
-            cpu_seconds_to_best=self._cpu_to_best if is_told else self.cpu_seconds,
+            seconds=self.clock.seconds,
+            cpu_seconds=self.clock.cpu_seconds,
+            cpu_seconds_to_best=self.clock.cpu_seconds_to_best if is_told else self.clock.cpu_seconds,
             violation=standing.violation if standing is not None else 0.0 if best.fitness > -math.inf else math.inf,
             violations=() if standing is None else standing.violations,
         )
 
     def _best_so_far(self) -> BestSoFar | None:
         """Give the best solution as the objective has it."""
-        best, standing = self._found(), self.evaluator.standing()
+        best, standing = self.found(), self.evaluator.standing()
         if best is None:
             return None
-        x = self.to_objective(self._repaired(best.x))
+        x = self.to_objective(self.repaired(best.x))
         violation = 0.0 if standing is None else standing.violation
         return BestSoFar(x, self.sign * best.fitness, self.evaluator.caller.shown(x), violation)
 
-    def _found(self) -> Best | None:
+    def found(self) -> Best | None:
         """Give the best solution: the optimizer's, or one of a batch that was broken off; with constraints, exactly."""
         if (standing := self.evaluator.standing()) is not None:
-            number = self.history[-1].generation if self.history else 0
             value = self.sign * float(standing.amounts[0])
-            return Best(x=standing.x, fitness=value, generation=number, evaluations=standing.evaluations)
+            return Best(x=standing.x, fitness=value, generation=self.generation, evaluations=standing.evaluations)
         best, pending = self.optimizer.best, self.evaluator.pending_best()
         if pending is None or (best is not None and (is_fresh(self.optimizer) or pending[1] <= best.fitness)):
             return best

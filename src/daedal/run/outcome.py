@@ -11,10 +11,11 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from daedal.evaluation.merit import Standing
+from daedal.evaluation.evaluator import Evaluator
 from daedal.limits import StopReason
 from daedal.optimizers.base import Optimizer
 from daedal.optimizers.records import Best, Generation
+from daedal.run.clock import Clock
 from daedal.types import INFEASIBLE
 
 Callback: TypeAlias = Callable[[Generation], object]
@@ -42,20 +43,27 @@ class Outcome:
     violations: tuple[float, ...]  # of each
 
 
-def own_record(
-    record: Generation, sign: int, standing: Standing | None, cpu_seconds: float, optimizer: Optimizer
-) -> Generation:
-    """Give an optimizer's record in the objective's own sign.
+def own_record(record: Generation, optimizer: Optimizer, evaluator: Evaluator, clock: Clock) -> Generation:
+    """Give an optimizer's record in the objective's own sign, with what the run has counted and measured.
 
     With constraints there is a best solution that stands: by how much it violates them is told, and what is infeasible
     has no value that could be shown.
     """
     info = {name: _number(optimizer, name, value) for name, value in record.info.items()}
-    best, mean = record.best, record.mean
+    best, mean, sign, standing = record.best, record.mean, evaluator.caller.sign, evaluator.leader
     if standing is not None:
         info["violation"] = standing.violation
         best, mean = (-math.inf if one <= INFEASIBLE else one for one in (best, mean))
-    return dataclasses.replace(record, best=sign * best, mean=sign * mean, cpu_seconds=cpu_seconds, info=info)
+    return dataclasses.replace(
+        record,
+        best=sign * best,
+        mean=sign * mean,
+        batches=evaluator.batches,
+        cpu_seconds=clock.cpu_seconds,
+        seconds=clock.seconds,
+        objective_seconds=clock.objective_seconds,
+        info=info,
+    )
 
 
 def _number(optimizer: Optimizer, name: str, value: object) -> float:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from daedal.evaluation.seen_rows import SeenRows
 from daedal.limits import StopReason, meets
 from daedal.objectives.bound import BoundObjective
 from daedal.optimizers.base import is_fresh
-from daedal.result import Result
+from daedal.result import Result, Trace
 from daedal.run.loop import Run
 from daedal.run.outcome import Outcome
+from daedal.run.tracing import Found, trace_of
 
 if TYPE_CHECKING:
     from daedal.run.config import RunConfig
@@ -55,6 +57,25 @@ def result_of(config: RunConfig, objective: BoundObjective, run: Run, outcome: O
         names=config.names,
         standard_error=best.standard_error,
         measurements=best.measurements,
+        problem=objective.name,
+        minimize=config.minimize,
+        limits=config.limits,
+        again=config.again,
+        trace=_trace(objective, run, outcome),
+    )
+
+
+def _trace(objective: BoundObjective, run: Run, outcome: Outcome) -> Trace:
+    """Give what the search looked like, and what it learned."""
+    memory, sign, tracer = run.evaluator.known.memory, run.sign, run.tracer
+    return trace_of(
+        tracer.last(run.generation, run.optimizer),
+        linkage=tracer.linkage,
+        source=tracer.source,
+        seen=None if memory is None else SeenRows(memory, sign=sign),
+        found=Found(x=outcome.best.x, fitness=outcome.best.fitness),
+        order=objective.order,
+        sign=sign,
     )
 
 

@@ -57,7 +57,7 @@ def restored_config(
             objective=_objective(path, name, spec, objective),
             constraints=tuple(constraints),
             n=None if kept.given("space") else kept.whole("n"),
-            space=_space(kept),
+            space=described_space(kept),
             names=_names(kept),
             algorithm=_algorithm(kept, algorithm),
             seed=kept.whole("seed"),
@@ -67,6 +67,7 @@ def restored_config(
             limits=_limits(kept.inner("limits")),
             evaluation=_evaluation(kept.inner("evaluation")),
             noise=Noise.from_json(kept.inner("noise")) if kept.given("noise") else None,
+            command=kept.text("again"),
         )
     except StateError as error:
         raise CheckpointError(f"{path}: {error}") from error
@@ -89,7 +90,8 @@ def _check_texts(value: Json) -> None:
         _check_texts(inner)
 
 
-def _space(kept: State) -> Space | None:
+def described_space(kept: State) -> Space | None:
+    """Give the space that a run's description has, if it has one."""
     if not kept.given("space"):
         return None
     try:

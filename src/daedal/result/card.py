@@ -1,0 +1,68 @@
+"""A result as a small card of HTML, which is how notebooks show it."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING
+
+from daedal.result.variables import believed_linkage, variables_of
+from daedal.result.wording import effort_text, fitness_text, verdict
+from daedal.settings.texts import printable
+
+if TYPE_CHECKING:
+    from daedal.result.result import Result
+
+_WIDTH, _HEIGHT, _MOST_POINTS = 220, 36, 120
+_GROUPS_SHOWN = 3
+_BOX = "display:inline-block;max-width:44em;padding:10px 14px;border:1px solid #8888;border-radius:6px;line-height:1.5"
+_SOFT = "opacity:.7;font-size:.9em"
+
+
+def card(result: Result) -> str:
+    """Give the card: the best value, the problem, why the run ended, what it took, and what hangs together."""
+    goal = "" if result.optimum is None else f" of {result.optimum:.10g}"
+    name = f" on {result.problem}" if result.problem else ""
+    lines = [
+        f"<div><b>{_escaped(fitness_text(result) + goal)}</b>, {_escaped(verdict(result))}</div>",
+        f'<div style="{_SOFT}">{_escaped(f"{result.algorithm}{name}, seed {result.seed}")}</div>',
+        sparkline([record.best for record in result.history]),
+        f"<div>{_escaped(result.stop.message)}</div>",
+        f'<div style="{_SOFT}">{_escaped(effort_text(result))}</div>',
+        *(f"<div>{_escaped(sentence)}</div>" for sentence in _groups(result)),
+    ]
+    return f'<div style="{_BOX}">{"".join(lines)}</div>'
+
+
+def _groups(result: Result) -> list[str]:
+    variables = variables_of(result)
+    linkage = believed_linkage(result, variables)  # a card has no time for more
+    if linkage is None or not linkage.groups:
+        return []
+    return linkage.sentences([_short(one) for one in variables.labels], _GROUPS_SHOWN)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 40 else f"{label[:39]}…"
+
+
+def sparkline(values: list[float]) -> str:
+    """Draw values as a small line; nothing where there are not two that differ."""
+    step = max(1, -(-len(values) // _MOST_POINTS))
+    finite = [value for value in [*values[:-1:step], *values[-1:]] if math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    if not high > low or not math.isfinite(high - low):
+        return ""
+    points = [
+        (2 + (_WIDTH - 4) * place / (len(finite) - 1), 2 + (_HEIGHT - 4) * (1 - (value - low) / (high - low)))
+        for place, value in enumerate(finite)
+    ]
+    drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return (
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="best value by generation">'
+        f'<polyline points="{drawn}" fill="none" stroke="#3f7fbd" stroke-width="2"/></svg>'
+    )
+
+
+def _escaped(text: str) -> str:
+    return html.escape(printable(text))

@@ -1,0 +1,54 @@
+"""One line of Python that makes a run again."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from daedal.limits import Limits
+from daedal.objectives.bound import objective_name
+from daedal.optimizers.registry import algorithms
+
+if TYPE_CHECKING:
+    from daedal.run.config import RunConfig
+
+
+def again_line(config: RunConfig) -> str:
+    """Write the call of `maximize` or `minimize` that makes a run again, with what is not as it is by itself.
+
+    A function stands there by its name, and so do a space and constraints, which nobody else has.
+    """
+    named = isinstance(config.objective, str)
+    words = [repr(config.objective) if named else _function_name(config)]
+    if config.space is not None:
+        words.append("space")
+    elif config.names is not None:
+        words.append("names")
+    elif config.n is not None and not named:
+        words.append(f"n={config.n}")
+    words += ["constraints=constraints"] * bool(config.constraints)
+    words += [f"{name}={value!r}" for name, value in _changed(config).items()]
+    return f"daedal.{'minimize' if config.minimize else 'maximize'}({', '.join(words)})"
+
+
+def _changed(config: RunConfig) -> dict[str, object]:
+    """Give the keywords that are not as they are by themselves."""
+    algorithm, known = config.algorithm, algorithms()
+    found: dict[str, object] = {} if algorithm.name == "auto" else {"algorithm": algorithm.name}
+    found["seed"] = config.seed
+    nothing = dataclasses.asdict(Limits())
+    found |= {name: value for name, value in dataclasses.asdict(config.limits).items() if value != nothing.get(name)}
+    if not config.vectorized:
+        found["vectorized"] = False
+    if not config.shuffle:
+        found["shuffle"] = False
+    if config.noise is not None:
+        found["noisy"] = True
+    own = known[algorithm.name].settings() if algorithm.name in known else {}
+    return found | {name: value for name, value in algorithm.settings().items() if value != own.get(name)}
+
+
+def _function_name(config: RunConfig) -> str:
+    """Give the name of a function, or f where it has none that Python could read."""
+    name = objective_name(config.objective).rpartition(":")[2]
+    return name if name.isidentifier() else "f"

@@ -1,0 +1,73 @@
+"""The times of a run, all its parts together: on the clock, of the processor, and in evaluations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from daedal.types import Json, State
+
+
+class Clock:
+    """Measures a run from `start` on, and goes on where another one stood.
+
+    Attributes
+    ----------
+    started
+        When this part of the run began, on the monotonic clock.
+    objective_seconds
+        Time on the clock that evaluations took.
+    cpu_seconds_to_best
+        CPU time up to the batch that found the best solution.
+    """
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.objective_seconds = 0.0
+        self.cpu_seconds_to_best = 0.0
+        self._cpu_started = time.process_time()
+        self._seconds_before = 0.0  # of the parts before
+        self._cpu_before = 0.0
+
+    def start(self) -> None:
+        """Let this part of the run begin now."""
+        self.started, self._cpu_started = time.monotonic(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """Time on the clock since the run began."""
+        return self._seconds_before + time.monotonic() - self.started
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of this process, and of the processes of the parts before."""
+        return self._cpu_before + time.process_time() - self._cpu_started
+
+    def deadline(self, max_seconds: float) -> float:
+        """Give when the time of the whole run is up, on the monotonic clock."""
+        return self.started + max_seconds - self._seconds_before
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Count what goes by as time of evaluations."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.objective_seconds += time.monotonic() - began
+
+    def state(self) -> dict[str, Json]:
+        """Give all times so far."""
+        return {
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "cpu_seconds_to_best": self.cpu_seconds_to_best,
+            "objective_seconds": self.objective_seconds,
+        }
+
+    def restore(self, own: State) -> None:
+        """Go on where another one stood."""
+        self._seconds_before, self._cpu_before = own.seconds("seconds"), own.seconds("cpu_seconds")
+        self.cpu_seconds_to_best = own.seconds("cpu_seconds_to_best")
+        self.objective_seconds = own.seconds("objective_seconds")
