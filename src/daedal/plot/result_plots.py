@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_BARS = 40
-_MOST_LABELS = 60  # of variables beside a heat map
+_MOST_LABELS = 40  # of variables beside a heat map
+_MOST_SHARP = 200
 _GAP = 0.06  # between two populations, of the width of one
 
 
@@ -76,6 +78,13 @@ def linkage(result: Result, *, ax: Axes | None = None) -> Axes:
         What a run gave; it has to have learned something of pairs.
     ax
         The Axes to draw on; new ones where not given.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> result = daedal.maximize("trap:k=4,n=16", algorithm="boa", popsize=500, seed=1)
+    >>> daedal.plot.linkage(result).images[0].get_array().shape
+    (16, 16)
     """
     variables = variables_of(result)
     found = learned_linkage(result, variables)
@@ -96,7 +105,8 @@ def linkage(result: Result, *, ax: Axes | None = None) -> Axes:
         axes.set_yticks(range(len(labels)), labels, **small)
         if not few:
             axes.set_xlabel(f"{len(order):,} variables, those that hang together side by side")
-        axes.set_title(plain_text(f"{_title(result)}: linkage from {found.source}"), loc="left", fontsize=9)
+        source = "\n".join(textwrap.wrap(f"from {plain_text(found.source)}", 70))
+        axes.set_title(f"{plain_text(_title(result))}: linkage\n{source}", loc="left", fontsize=9)
         axes.figure.colorbar(image, ax=axes, label="dependence, 1 is the strongest", shrink=0.8)
     return axes
 
@@ -110,23 +120,33 @@ def population(result: Result, *, ax: Axes | None = None) -> Axes:
         What a run gave.
     ax
         The Axes to draw on; new ones where not given.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> result = daedal.maximize("trap:k=4,n=16", algorithm="boa", popsize=500, seed=1)
+    >>> len(daedal.plot.population(result).images)
+    3
     """
     trace = _trace(result)
     looks = list(dict.fromkeys((0, (len(trace.generations) - 1) // 2, len(trace.generations) - 1)))
     with axes_to_draw_on(ax, (2.6 * len(looks) + 0.6, 3.4)) as axes:
         step = result.n * (1 + _GAP)
+        sharp = "nearest" if result.n <= _MOST_SHARP else "auto"  # beyond, a variable is narrower than a dot
         colours = importlib.import_module("matplotlib.colors").ListedColormap(["#e9edf1", COLOURS[0]])
         for place, look in enumerate(looks):
             rows, fitness = trace.population(look)
             ordered = rows[np.argsort(fitness if result.minimize else -fitness, kind="stable")]
             left = place * step
-            axes.imshow(ordered, cmap=colours, vmin=0, vmax=1, extent=(left, left + result.n, 1.0, 0.0), aspect="auto")
+            extent = (left, left + result.n, 1.0, 0.0)
+            axes.imshow(ordered, cmap=colours, vmin=0, vmax=1, extent=extent, aspect="auto", interpolation=sharp)
             first = f"generation {trace.generations[look]:,}"
             words = f"{first}\n{_span(fitness)}" if len(fitness) else first
             axes.text(left + result.n / 2, -0.02, words, ha="center", va="bottom", fontsize=8)
         axes.set_xlim(0, (len(looks) - 1) * step + result.n)
         axes.set_ylim(1.0, 0.0)
-        axes.set(xticks=[], yticks=[], xlabel=f"{result.n:,} variables", ylabel="rows, the best on top")
+        bits = "variables" if result.space is None else "bits"
+        axes.set(xticks=[], yticks=[], xlabel=f"{result.n:,} {bits}", ylabel="rows, the best on top")
         axes.grid(visible=False)
         for spine in axes.spines.values():
             spine.set_visible(False)
@@ -146,6 +166,13 @@ def importance(result: Result, *, ax: Axes | None = None) -> Axes:
         What a run gave.
     ax
         The Axes to draw on; new ones where not given.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> result = daedal.maximize("trap:k=4,n=16", algorithm="boa", popsize=500, seed=1)
+    >>> daedal.plot.importance(result).get_ylabel()
+    'the value gets worse by'
     """
     _trace(result)
     variables = variables_of(result)
