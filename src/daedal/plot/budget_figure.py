@@ -13,12 +13,11 @@ from daedal.plot.style import (
     GREY,
     LINES,
     MARKERS,
-    STYLE,
     draw_goal,
     draw_legend,
-    find_matplotlib,
     plain_text,
     short_number,
+    styled,
 )
 from daedal.studies.budgets import BudgetRow
 from daedal.studies.spec import StudyProblem
@@ -44,13 +43,12 @@ def draw_budgets(rows: Sequence[BudgetRow], names: Sequence[str] = ()) -> Figure
     The panels are those of the problems that are named, or of all. A budget with runs still missing has an open marker,
     one without runs has none. The bars of several algorithms stand beside each other, around their budget.
     """
-    matplotlib = find_matplotlib()
     panels = [list(one) for _, one in groupby(rows, key=lambda row: row.problem)]
     panels = [one for one in panels if not names or one[0].problem.name in names]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(row.algorithm.name for row in rows))}
     across = len(panels) if len(panels) <= _MOST_ACROSS else 2 if len(panels) == 4 else _MOST_ACROSS
     down = math.ceil(len(panels) / across)
-    with matplotlib.rc_context(STYLE):
+    with styled():
         size = (max(across * _PANEL[0], 5.0), down * _PANEL[1] + _LEGEND)
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
         grid = figure.subplots(down, across, squeeze=False).ravel().tolist()

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from daedal.plot.curve_lines import draw_anytime, draw_runtime
-from daedal.plot.style import GREY, STYLE, draw_legend, find_matplotlib, plain_text, shortened
+from daedal.plot.style import GREY, draw_legend, plain_text, shortened, styled
 from daedal.studies.snapshot import Snapshot
 from daedal.studies.spec import StudyProblem
 from daedal.studies.tables import problem_title
@@ -20,8 +20,7 @@ def draw_convergence(snapshot: Snapshot, problem: StudyProblem) -> Figure:
 
     Each algorithm has the population size, or budget, that stands for it: see `shown_cells`.
     """
-    matplotlib = find_matplotlib()
-    with matplotlib.rc_context(STYLE):
+    with styled():
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.0, 4.0), layout="constrained")
         name, spec = problem_title(problem)
         figure.suptitle(plain_text(shortened(name, 90)), fontsize=12, fontweight="bold")

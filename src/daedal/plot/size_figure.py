@@ -14,14 +14,13 @@ from daedal.plot.style import (
     GREY,
     LINES,
     MARKERS,
-    STYLE,
     draw_goal,
     draw_legend,
-    find_matplotlib,
     log_axis,
     plain_text,
     short_number,
     shortened,
+    styled,
 )
 from daedal.studies.analysis import Effort, Runs, efforts
 from daedal.studies.run import DONE, Run
@@ -41,11 +40,10 @@ def draw_sizes(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
     join adjacent sizes, as long as the larger one takes more: they never turn back. A size with runs still missing has
     an open marker; one without runs has none. The optimum, where the runs know it, or else the target is a dashed line.
     """
-    matplotlib = find_matplotlib()
     found = {algorithm: _sizes(study, runs, problem, algorithm) for algorithm in study.algorithms}
     known = (run.optimum for sizes in found.values() for size in sizes for run in size.done)
     optimum = next((value for value in known if value is not None), None)
-    with matplotlib.rc_context(STYLE):
+    with styled():
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.0, 4.2), layout="constrained")
         name, spec = problem_title(problem)
         figure.suptitle(plain_text(shortened(name, 90)), fontsize=12, fontweight="bold")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -46,6 +47,17 @@ _MOST_COLUMNS = 5  # of a legend
 _LINE = 0.18  # inches, of a legend
 
 
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in daedal's style; no setting stays changed.
+
+    A letter that the font does not have is a box in the figure, and not a warning for each time it is drawn.
+    """
+    with find_matplotlib().rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
 def figure_files(path_without_suffix: Path) -> dict[str, Path]:
     """Give the files of a figure by format."""
     # Not with_suffix: "nk_n=30,k=4.1" has a dot of its own.
@@ -54,14 +66,13 @@ def figure_files(path_without_suffix: Path) -> dict[str, Path]:
 
 def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = tuple(FIGURES)) -> list[Path]:
     """Write a figure in several formats, and give the files; the same figure gives the same bytes."""
-    matplotlib = find_matplotlib()
     files = figure_files(path_without_suffix)
-    with matplotlib.rc_context(STYLE):
+    with styled():
         figure.draw_without_rendering()
     figure.set_layout_engine("none")  # it stays as it is: what fits depends on the dots an inch of the format before
     for form in formats:
         drawn = io.BytesIO()
-        with matplotlib.rc_context(STYLE):
+        with styled():
             figure.savefig(drawn, format=form, dpi=200, metadata=_METADATA[form])
         replace_file(files[form], partial(_write, drawn.getvalue()), kind=FIGURES[form])
     return [files[form] for form in formats]
@@ -174,8 +185,7 @@ def shortened(name: str, most: int = 44) -> str:
 @contextmanager
 def axes_to_draw_on(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Iterator[Axes]:
     """Give axes, or new ones in a figure of its own, to draw on in daedal's style; no setting stays changed."""
-    matplotlib = find_matplotlib()
-    with matplotlib.rc_context(STYLE):
+    with styled():
         if ax is None:
             ax = importlib.import_module("matplotlib.pyplot").figure(figsize=size, layout="constrained").add_subplot()
         yield ax

@@ -194,7 +194,7 @@ def test_there_are_two_to_nine_labels_whatever_the_span(smallest: float, span: f
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize("name", ["_hidden", "costs $x^2$", "two\nlines"])
+@pytest.mark.parametrize("name", ["_hidden", "costs $x^2$", "two\nlines", "名前 𝛽"])
 def test_names_are_shown_as_they_are(name: str, tmp_path: Path) -> None:
     study = Study.from_dict(
         {"problems": [{"name": name, "problem": "onemax:n=20"}], "algorithms": [{"name": name, "algorithm": "umda"}]}
