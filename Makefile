@@ -9,7 +9,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 .PHONY: demo test commands library contracts attack bench reference reproduce clean
 
 demo: $(STAMP)
-	$(BIN)/daedal solve trap:k=5,n=50 --seed 1
+	$(BIN)/daedal solve trap:k=5,n=50 --seed 1 --save demo.npz
+	$(BIN)/daedal report demo.npz -o demo.html
+	@echo "The page of this run: $(CURDIR)/demo.html"
 
 test: $(TOOLS)
 	$(BIN)/ruff check .
@@ -45,7 +47,7 @@ reference: $(STAMP)
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) ".[plot,parallel]"
+	$(INSTALL) ".[plot,parallel,report]"
 	touch $(STAMP)
 
 $(TOOLS): $(STAMP)

@@ -12,23 +12,34 @@ from pathlib import Path
 from rich.console import Console
 
 import daedal
-from daedal.cli.live_table import LiveTable
-from daedal.cli.solve import show
+from daedal.cli.live_display import LiveDisplay
+from daedal.cli.result_text import show
+from daedal.limits import Limits
+from daedal.run.view import RunProgress, RunView
 
 PICTURE = Path(__file__).with_suffix(".svg")
-COMMAND = "daedal solve trap:k=5,n=50 --seed 1"
+WORDS = ["solve", "trap:k=5,n=50", "--seed", "1"]
 
 
 def main() -> None:
     """Run it, show the end of it to a recording console, and keep that as SVG without a font from the network."""
-    console = Console(record=True, width=84, file=StringIO(), force_terminal=True)
+    console = Console(record=True, width=84, file=StringIO(), force_terminal=True, highlight=False)
     result = daedal.maximize("trap:k=5,n=50", seed=1)
-    table = LiveTable(f"{result.algorithm} on trap:k=5,n=50, seed 1", goal=50.0)
-    rows = [table.cells(record, record.cpu_seconds) for record in result.history]
-    console.print(f"$ {COMMAND}\n{table.heading()}", highlight=False)
-    console.print(table.table(rows[-12:]))
-    show(result, console)
-    svg = console.export_svg(title=COMMAND)
+    now = 0.0
+    view = RunView(
+        title=f"{result.algorithm} on trap:k=5,n=50, seed 1",
+        goal=result.optimum,
+        limits=Limits(),
+        progress=lambda: RunProgress(has_begun=True, seconds=now, calls=0, rows=0, answered=0),
+    )
+    command = " ".join(["daedal", *WORDS])
+    console.print(f"$ {command}")
+    with LiveDisplay(view, console=console, clock=lambda: now, seconds=None) as display:
+        for record in result.history:
+            now = record.cpu_seconds
+            display.update(record)
+    show(result, console, again=WORDS)
+    svg = console.export_svg(title=command)
     PICTURE.write_text(re.sub(r"@font-face \{.*?\}\n", "", svg, flags=re.DOTALL), encoding="utf-8")
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
 import subprocess
-import sys
 from pathlib import Path
-from threading import Timer
+from typing import Any
+
+from terminal_helpers import ended_when, lines_of, on_a_terminal
 
 PRINTS = """
 import os
@@ -35,41 +34,18 @@ algorithms = ["umda"]
 """
 
 
-def on_a_terminal(folder: Path, objective: str, *, workers: int, end_at: bytes | None = None) -> tuple[int, str]:
-    """Run a study with a terminal for its standard error, and give its exit code and all that was shown.
-
-    It is asked to end when it has shown a text.
-    """
+def study_on_a_terminal(folder: Path, objective: str, *, workers: int, **how: Any) -> tuple[int, str]:
+    """Run a study there, and give its exit code and all that was shown."""
     (folder / "mine.py").write_text(objective)
     (folder / "study.toml").write_text(STUDY)
-    ours, theirs = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
-    words = ["study", "run", "study.toml", "--store", "results.db", "--workers", str(workers)]
-    command = [sys.executable, "-m", "daedal", *words]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, cwd=folder, env=environment)
-    os.close(theirs)
-    far_away = Timer(120, process.kill)
-    far_away.start()
-    shown = b""
-    try:
-        while piece := os.read(ours, 65536):
-            shown += piece
-            if end_at is not None and end_at in shown:
-                process.terminate()
-                end_at = None
-    except OSError:  # the other side is closed
-        pass
-    os.close(ours)
-    code = process.wait(60)
-    far_away.cancel()
-    return code, shown.decode()
+    return on_a_terminal(folder, "study", "run", "study.toml", "--store", "results.db", "--workers", workers, **how)
 
 
 def test_what_objectives_print_stands_above_the_display_in_whole_lines(tmp_path: Path) -> None:
-    code, shown = on_a_terminal(tmp_path, PRINTS, workers=2)
+    code, shown = study_on_a_terminal(tmp_path, PRINTS, workers=2)
     assert code == 0, shown
     assert "at least" in shown  # there was a display
-    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", shown).replace("\r", "\n").splitlines()
+    lines = lines_of(shown)
     printed = [line for line in lines if "@" in line]
     assert len(printed) >= 6
     assert [line for line in printed if not re.fullmatch(r"@(\d+ rows|from C)@", line)] == []
@@ -78,7 +54,21 @@ def test_what_objectives_print_stands_above_the_display_in_whole_lines(tmp_path:
 
 
 def test_a_request_to_end_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
-    code, shown = on_a_terminal(tmp_path, HANGS, workers=1, end_at=b"@begun@")
+    code, shown = study_on_a_terminal(tmp_path, HANGS, workers=1, react=ended_when("@begun@"))
     assert code == 128 + 15, shown
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")  # the cursor is shown again
     assert not (tmp_path / "results.db.lock").exists()
+
+
+def test_it_moves_while_the_first_run_is_under_way(tmp_path: Path) -> None:
+    seen: set[str] = set()
+
+    def react(shown: str, process: subprocess.Popen[bytes]) -> None:
+        if "@begun@" in shown:
+            seen.update(re.findall(r"\S+ 0 runs done", shown.partition("@begun@")[2]))
+        if len(seen) > 2 and process.poll() is None:
+            process.terminate()
+
+    code, shown = study_on_a_terminal(tmp_path, HANGS, workers=1, react=react)
+    assert code == 128 + 15, shown
+    assert len(seen) > 2

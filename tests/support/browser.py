@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,6 +24,13 @@ _QUIET = (
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
     "--remote-debugging-pipe",
 )  # fmt: skip
+_START = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]  # out of the way of each other
+for end, number in zip(ends, (3, 4)):  # which it reads from, and writes to
+    os.dup2(end, number)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
 _PATIENCE = 90.0  # seconds, on a busy machine
 
 
@@ -159,20 +167,30 @@ class Tab:
         return found
 
     def hover(self, name: str) -> bool:
-        """Move the mouse over a figure; whether it then shows what is there."""
+        """Move the mouse over a figure, to its middle and to its points; whether it then shows what is there."""
         self.show(name)
         box = self.box(name)
         layer = f"document.querySelector('[data-figure={json.dumps(name)}] .hoverlayer').childElementCount > 0"
-        for share in (0.5, 0.31, 0.73, 0.12, 0.9):
-            for height in (0.5, 0.25, 0.85, 0.97):
-                x, y = box["x"] + share * box["width"], box["y"] + height * box["height"]
-                self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x - 2, y=y)
-                self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-                # Plotly answers to a movement within two frames of the picture, at most so often.
-                self.value("new Promise(done => setTimeout(() => requestAnimationFrame(() => done(1)), 60))")
-                if self.value(layer):
-                    return True
+        for x, y in [(0.5 * box["width"], 0.5 * box["height"]), *self.points(name)]:
+            for step in (-3, 0):
+                self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=box["x"] + x + step, y=box["y"] + y)
+            # Plotly answers to a movement within two frames of the picture, at most so often.
+            self.value("new Promise(done => setTimeout(() => requestAnimationFrame(() => done(1)), 60))")
+            if self.value(layer):
+                return True
         return False
+
+    def points(self, name: str) -> list[tuple[float, float]]:
+        """Give where a figure has points, from the corner of its plotted part: one of each line, and a little below."""
+        found = self.value(f"""(() => {{
+            const figure = document.querySelector('[data-figure={json.dumps(name)}]');
+            const {{xaxis, yaxis}} = figure._fullLayout;
+            return figure.data.flatMap(({{x, y}}) => {{
+                const place = Array.isArray(y) ? y.findLastIndex(one => one !== null) : -1;
+                return place < 0 ? [] : [0, 4].map(below => [xaxis.d2p(x[place]), yaxis.d2p(y[place]) + below]);
+            }});
+        }})()""")
+        return [(x, y) for x, y in found]
 
     def screenshot(self, path: Path) -> Path:
         """Take a picture of the whole page."""
@@ -196,9 +214,8 @@ def chromium() -> Iterator[Browser]:
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        # It reads from descriptor 3 and writes to 4, which only a shell can give to it by number.
-        line = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
-        words = ["sh", "-c", line, program, *_QUIET, f"--user-data-dir={profile}", "about:blank"]
+        ends = [str(theirs_in), str(theirs_out)]
+        words = [sys.executable, "-c", _START, *ends, program, *_QUIET, f"--user-data-dir={profile}", "about:blank"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         process = subprocess.Popen(words, pass_fds=(theirs_in, theirs_out), **quiet)
         for descriptor in (theirs_in, theirs_out):

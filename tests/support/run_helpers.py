@@ -34,11 +34,27 @@ def sized(algorithm: str, popsize: int) -> dict[str, Any]:
 
 
 def told(result: daedal.Result) -> dict[str, Any]:
-    """Give all that a result tells, but for the clocks; types and signs of zeros too."""
+    """Give all that a result tells, but for the clocks and what the objective is called; signs of zeros too."""
     fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    del fields["problem"], fields["again"]
     fields["x"] = (str(result.x.dtype), result.x.tolist())
-    fields["history"] = [repr(dataclasses.replace(record, cpu_seconds=0.0)) for record in result.history]
+    fields["history"] = [repr(without_clocks(record)) for record in result.history]
+    fields["trace"] = None if result.trace is None else shown_trace(result.trace)
     return {name: value for name, value in fields.items() if "seconds" not in name}
+
+
+def without_clocks(record: daedal.Generation) -> daedal.Generation:
+    return dataclasses.replace(record, cpu_seconds=0.0, seconds=0.0, objective_seconds=0.0)
+
+
+def shown_trace(trace: daedal.Trace) -> dict[str, Any]:
+    """Give all of a trace as values that can be compared: nan is nan."""
+    fields = {field.name: getattr(trace, field.name) for field in dataclasses.fields(trace)}
+    fields["curves"] = [(one.generation, one.epochs.tolist(), one.errors.tolist()) for one in trace.curves]
+    return {
+        name: (str(value.dtype), value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+        for name, value in fields.items()
+    }
 
 
 def at(generation: int) -> Callable[[daedal.Generation], bool]:

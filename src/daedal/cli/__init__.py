@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import sys
+import textwrap
 import warnings
 from contextlib import suppress
 
@@ -68,11 +70,21 @@ def _warning(
     from daedal.limits import BudgetWarning  # here, because help has no use for it
 
     if issubclass(category, BudgetWarning):
-        return f"warning: {printable(str(message))}\n"
+        return _broken(f"warning: {printable(str(message))}") + "\n"
     return _formatwarning(message, category, filename, lineno, line)
 
 
 _formatwarning = warnings.formatwarning
+
+
+def _broken(line: str) -> str:
+    """Break a line between words where a terminal would break it anywhere; without a terminal it stays one."""
+    try:
+        size = os.get_terminal_size(2)
+    except OSError:  # there is none
+        return line
+    width = shutil.get_terminal_size((size.columns or 80, 24)).columns  # COLUMNS counts
+    return "\n".join(textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False))
 
 
 def _has_folder() -> bool:
@@ -104,5 +116,5 @@ def _complain(error: BaseException) -> int:
     else:
         raise error
     with suppress(OSError, ValueError):  # whoever should read it may be gone, or its disk full
-        print(f"error: {printable(message)}", file=sys.stderr, flush=True)
+        print(_broken(f"error: {printable(message)}"), file=sys.stderr, flush=True)
     return BAD_INPUT

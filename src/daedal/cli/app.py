@@ -6,14 +6,16 @@ import importlib
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
+
+from daedal.cli.help import HelpfulCommand, HelpfulGroup
 
 COMMANDS = {
     "solve": ("solve", "solve", "Look for the best bits of a problem."),
     "resume": ("resume", "resume", "Go on with a run from its checkpoint, as if it had never been broken off."),
     "report": ("report", "report", "Make a page that shows a run, or a study."),
     "compare": ("compare", "compare", "Compare algorithms on a problem: the same seeds for each."),
-    "list": ("listing", "list_all", "Show problems, algorithms and their settings with defaults."),
+    "list": ("listing", "list_all", "Show problems and algorithms; given a name, what each of its settings means."),
     "optimum": ("optimum", "optimum", "Print the largest fitness of a problem."),
     "instance": ("instance", "app", "Write a problem instance to a file."),
     "study": ("study", "app", "Compare algorithms on many problems; a store keeps every run."),
@@ -21,13 +23,23 @@ COMMANDS = {
 }
 """Module, function or application, and the line of help: --help and completion have to answer at once."""
 
+WORDS = "daedal.words"
+"""Where a context keeps the words of the command line, as they were given."""
+
 # Contexts and commands are Any: which click their classes come from depends on the version of Typer.
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(HelpfulGroup):
     """A group whose commands are loaded when they are called; a list of them needs their names and lines alone."""
 
     listing = False
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Begin, and keep the words as they were given."""
+        words = list(args)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[WORDS] = words
+        return context
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Give the names."""
@@ -42,8 +54,8 @@ class LazyGroup(TyperGroup):
             return TyperCommand(cmd_name, help=line)
         found = getattr(importlib.import_module(f"daedal.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
-            single = typer.Typer(add_completion=False, context_settings=CONTEXT)
-            single.command(name=cmd_name)(found)
+            single = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=CONTEXT)
+            single.command(name=cmd_name, cls=HelpfulCommand)(found)
             found = single
         command = typer.main.get_command(found)
         command.name = cmd_name
@@ -65,6 +77,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     cls=LazyGroup,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="Find good bit strings for black-box functions.",
     context_settings=CONTEXT,
 )

@@ -9,16 +9,23 @@ from dataclasses import replace
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.compare_budgets import Place, report_budgets
+from daedal.cli.fitting_table import fitting_table
 from daedal.cli.options import settings_of
-from daedal.cli.output import finite, say, stdout_kept
+from daedal.cli.output import finite, say, standard_error, stdout_kept, write_line
 from daedal.cli.study_output import Holm, StarTest, TestName, test_named
 from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective
@@ -41,11 +48,16 @@ def compare(
         ),
     ],
     algorithm: Annotated[
-        list[str], typer.Option("--algorithm", "-a", help='See `daedal list`, or "path/to/file.py:NAME"; repeat it.')
+        list[str],
+        typer.Option(
+            "--algorithm", "-a", metavar="NAME", help='See `daedal list`, or "path/to/file.py:NAME"; repeat it.'
+        ),
     ],
     budget: Annotated[
         list[int] | None,
-        typer.Option(help="Compare the best values after so many calls of the objective; repeat it for others."),
+        typer.Option(
+            metavar="CALLS", help="Compare the best values after so many calls of the objective; repeat it for others."
+        ),
     ] = None,
     popsize: options.Popsize = None,
     runs: Annotated[int, typer.Option(help="Runs of each algorithm, with the seeds from --seed on.")] = 10,
@@ -153,9 +165,18 @@ def _algorithms(texts: list[str], settings: list[str] | None, popsize: str | Non
 def _run(configs: list[RunConfig], workers: int) -> tuple[dict[int, Result], bool]:
     """Make the runs behind a progress bar; give the results by index, and whether Ctrl-C ended it."""
     results: dict[int, Result] = {}
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    console = standard_error()
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(separator=" of "),
+        TextColumn("runs,"),
+        TimeElapsedColumn(),
+        TextColumn("so far,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_interactive) as progress:
         bar = progress.add_task("runs", total=len(configs))
         try:
             for index, result in run_all(configs, workers=workers):
@@ -167,30 +188,27 @@ def _run(configs: list[RunConfig], workers: int) -> tuple[dict[int, Result], boo
 
 
 def _show(problem: str, done: dict[str, list[Result]]) -> None:
-    console = Console(stderr=True, highlight=False)
+    console = standard_error()
     results = [result for of_algorithm in done.values() for result in of_algorithm]
     sizes = sorted({result.popsize for result in results if result.popsize is not None})
     popsize = f", popsize {' and '.join(map(str, sizes))}" if sizes else ""
     seeds = [result.seed for result in results]
-    console.print(f"{visible(problem)}{popsize}, seeds {min(seeds)}-{max(seeds)}", markup=False, soft_wrap=True)
-    console.print(_table({name: summarise(found) for name, found in done.items()}))
+    write_line(console, Text(f"{visible(problem)}{popsize}, seeds {min(seeds)}-{max(seeds)}"))
+    rows = [_cells(name, summarise(found)) for name, found in done.items()]
+    console.print(fitting_table(rows, console.width if console.is_terminal else None, left=("algorithm",)))
 
 
-def _table(summaries: dict[str, Summary]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("algorithm", "solved", "best", "evaluations to best", "+-", "CPU s", "CPU us/eval"):
-        table.add_column(name, justify="left" if name == "algorithm" else "right", no_wrap=True)
-    for name, summary in summaries.items():
-        table.add_row(
-            Text(printable(name)),
-            f"{'?' if summary.solved is None else summary.solved}/{summary.runs}",
-            f"{summary.best:.6g}",
-            f"{summary.evaluations:,.0f}",
-            f"{summary.evaluations_sd:,.0f}",
-            f"{summary.cpu_seconds:.2f}",
-            f"{summary.cpu_seconds_per_evaluation * 1e6:.1f}",
-        )
-    return table
+def _cells(name: str, summary: Summary) -> dict[str, str]:
+    """Give what is shown of an algorithm, by column."""
+    return {
+        "algorithm": printable(name),
+        "solved": f"{'?' if summary.solved is None else summary.solved}/{summary.runs}",
+        "best": f"{summary.best:.6g}",
+        "evaluations to best": f"{summary.evaluations:,.0f}",
+        "+-": f"{summary.evaluations_sd:,.0f}",
+        "CPU s": f"{summary.cpu_seconds:.2f}",
+        "CPU us/eval": f"{summary.cpu_seconds_per_evaluation * 1e6:.1f}",
+    }
 
 
 def _report(problem: str, done: dict[str, list[Result]]) -> dict[str, object]:

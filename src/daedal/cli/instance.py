@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from daedal.cli import options
+from daedal.cli.help import HelpfulCommand, group_of_commands
 from daedal.cli.output import say, shown
 from daedal.problems import NK, write_nk
 from daedal.problems.nk_file import NK_FILE
 from daedal.storage.kinds import check_place
 
-app = typer.Typer(help="Write a problem instance to a file.")
+app = group_of_commands("Write a problem instance to a file.")
 
 
 @app.callback()
@@ -21,7 +22,7 @@ def _group() -> None:
     """Write a problem instance to a file."""
 
 
-@app.command()
+@app.command(cls=HelpfulCommand)
 def nk(
     n: Annotated[int, typer.Option("--n", help="Number of variables.")],
     k: Annotated[int, typer.Option("--k", help="Other variables that each table looks at.")],

@@ -1,36 +1,100 @@
-"""`daedal list`: what there is."""
+"""`daedal list`: what there is, and what its settings mean."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from daedal.cli.output import say
+from daedal.cli.output import say, stdout_kept, write_line
 from daedal.optimizers.configuration import Algorithm
-from daedal.optimizers.registry import algorithms
+from daedal.optimizers.registry import algorithms, find_algorithm
 from daedal.problems.registry import ProblemKind, problem_kinds
-from daedal.settings.parameters import REQUIRED, Parameter
+from daedal.settings.parameters import REQUIRED, Parameter, unknown
+from daedal.settings.plugins import is_file_spec
 from daedal.settings.texts import printable, visible
 
+_INDENT = "  "
 
-def list_all() -> None:
-    """Show problems, algorithms and their settings with defaults."""
+
+def list_all(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help='Algorithms or problems, as in `daedal list dae trap`, or "path/to/file.py:NAME": their settings, and '
+            "what each of them means.",
+        ),
+    ] = None,
+) -> None:
+    """Show problems, algorithms and their settings with defaults; given names, what each setting means."""
     with warnings.catch_warnings(record=True) as complaints:
         warnings.simplefilter("always")
         kinds, known = problem_kinds(), algorithms()
     console = Console(highlight=False)
+    if names:
+        for number, (kind, algorithm) in enumerate(_find(name, kinds, known) for name in names):
+            console.print("\n" * (number > 0), end="")
+            if kind is not None:
+                _explain_problem(console, kind)
+            if algorithm is not None:
+                _head(console, algorithm.name, algorithm.summary, _ending(algorithm))
+                _explain(console, algorithm.parameters().values())
+        return
     console.print(_problems(kinds))
     for algorithm in known.values():
         console.print()
-        console.print(f"[bold]{_plain(algorithm.name)}[/]  {_plain(algorithm.summary)}")
-        console.print(f"  {_ending(algorithm)}")
-        console.print(_settings(algorithm.parameters()))
-    console.print("\n[bold]FILE.py:NAME[/]  Your own: a model, or what builds an optimizer")
+        _head(console, algorithm.name, algorithm.summary, _ending(algorithm))
+        console.print(_settings(algorithm.parameters().values()))
+    console.print()
+    _head(console, "FILE.py:NAME", "Your own: a model, or what builds an optimizer")
+    console.print()
+    write_line(console, Text("`daedal list NAME` says what each setting means, as in `daedal list dae`."))
     for complaint in complaints:
         say(f"warning: {printable(str(complaint.message))}")
+
+
+def _find(
+    name: str, kinds: dict[str, ProblemKind], known: dict[str, Algorithm]
+) -> tuple[ProblemKind | None, Algorithm | None]:
+    """Find the problem, or the algorithm, or both, of a name."""
+    if is_file_spec(name):
+        with stdout_kept():  # whatever the file prints
+            return None, find_algorithm(name)
+    kind, algorithm = kinds.get(name.partition(":")[0]), known.get(name)
+    if kind is None and algorithm is None:
+        raise ValueError(unknown("problem or algorithm", name, {*kinds, *known}))
+    return kind, algorithm
+
+
+def _head(console: Console, name: str, summary: str, ending: str = "") -> None:
+    """Write what something is called, and what it is."""
+    write_line(console, Text.assemble((visible(name), "bold"), f"  {visible(summary)}"), hanging=_INDENT)
+    if ending:
+        write_line(console, Text(ending), margin=_INDENT)
+
+
+def _explain_problem(console: Console, kind: ProblemKind) -> None:
+    _head(console, kind.name, kind.summary, f"as in {visible(kind.example)}")
+    _explain(console, (kind.parameters() | kind.file_parameters()).values())
+
+
+def _explain(console: Console, parameters: Iterable[Parameter]) -> None:
+    """Write settings, and below those that are described together what they mean."""
+    listed = list(parameters)
+    widths = [max((len(cell) for cell in column), default=0) for column in zip(*map(_cells, listed), strict=True)]
+    for meaning, together in groupby(listed, key=lambda parameter: parameter.meaning):
+        console.print()
+        console.print(_settings(together, widths))
+        if meaning:
+            write_line(console, Text(visible(meaning)), margin=_INDENT * 3)
 
 
 def _problems(kinds: dict[str, ProblemKind]) -> Table:
@@ -54,12 +118,21 @@ def _ending(algorithm: Algorithm) -> str:
     return f"ends after {'' if most is None else f'{most} generations, or '}{patience} without progress"
 
 
-def _settings(parameters: dict[str, Parameter]) -> Table:
+def _settings(parameters: Iterable[Parameter], widths: Iterable[int] = (0, 0)) -> Table:
+    """Lay out names, defaults and types, in columns of a width at least."""
     table = Table.grid(padding=(0, 2))
-    for parameter in parameters.values():
-        default = "" if parameter.default is REQUIRED else _shown(parameter.default)
-        table.add_row("", _plain(parameter.name), _plain(default), f"[dim]{_plain(parameter.describe())}[/]")
+    table.add_column()
+    for width in widths:
+        table.add_column(min_width=width, no_wrap=True)
+    table.add_column()
+    for parameter in parameters:
+        name, default = map(_plain, _cells(parameter))
+        table.add_row("", name, default, f"[dim]{_plain(parameter.describe())}[/]")
     return table
+
+
+def _cells(parameter: Parameter) -> tuple[str, str]:
+    return parameter.name, "" if parameter.default is REQUIRED else _shown(parameter.default)
 
 
 def _plain(text: str) -> str:

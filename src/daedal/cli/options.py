@@ -53,7 +53,12 @@ ByRow: TypeAlias = Annotated[bool, typer.Option("--by-row", help="The function t
 Shuffle: TypeAlias = Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")]
 Settings: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the algorithm; repeat it for others."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting of the algorithm, such as popsize=200; `daedal list ALGORITHM` says what there is and "
+        "what it means. Repeat it for others.",
+    ),
 ]
 Save: TypeAlias = Annotated[
     Path | None,

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
+from rich.text import Text
 
 from daedal.settings.texts import visible
 from daedal.storage.atomic import replace_file
 from daedal.storage.kinds import Kind, check_apart
+
+_NARROWEST = 20  # columns beside a margin
 
 
 def finite(value: float | None) -> float | None:
@@ -56,9 +59,30 @@ def _flush_all() -> None:
     ctypes.CDLL(None).fflush(None)
 
 
+def standard_error() -> Console:
+    """Give a console on standard error, which is interactive on a terminal alone: colours may be forced upon a log."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return Console(stderr=True, highlight=False, force_interactive=None if is_terminal else False)
+
+
 def say(text: str) -> None:
     """Write a line for eyes, to standard error."""
-    Console(stderr=True, highlight=False).print(visible(text), markup=False, soft_wrap=True)
+    write_line(standard_error(), Text(visible(text)))
+
+
+def write_line(console: Console, text: Text, *, margin: str = "", hanging: str = "") -> None:
+    """Write a line with something in its margin; where a terminal breaks it, then between words, beside the margin.
+
+    What hangs is to the left of all but the first part, besides. Elsewhere it stays one line, whatever its length: it
+    may be searched, or cut by programs.
+    """
+    if not console.is_terminal:
+        console.print(Text(margin) + text, soft_wrap=True)
+        return
+    width = max(console.width - len(margin) - len(hanging), _NARROWEST)
+    for number, line in enumerate(text.wrap(console, width)):
+        line.rstrip()
+        console.print(Text(" " * len(margin) + hanging if number else margin) + line, soft_wrap=True)
 
 
 def shown(path: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from daedal.cli import INTERRUPTED, options
+from daedal.cli.help import HelpfulCommand, group_of_commands
 from daedal.cli.output import shown
 from daedal.cli.study import Confirm, Figures, FullGrid, RetryFailed, StorePath, TableForm, Workers
 from daedal.cli.study_output import Form, Holm, StarTest, TestName, test_named, write_figures
@@ -19,7 +20,7 @@ from daedal.studies.paper import FIGURES, table1
 from daedal.studies.snapshot import read_store
 from daedal.studies.store import Store
 
-app = typer.Typer(help="Repeat the experiment of the paper.")
+app = group_of_commands("Repeat the experiment of the paper.")
 
 Algorithms: TypeAlias = Annotated[
     list[str] | None, typer.Option("--algorithm", "-a", help="DAE-EDA, RBM-EDA, BOA or PBIL; repeat it.")
@@ -31,7 +32,7 @@ MaxPopsize: TypeAlias = Annotated[
 ]
 
 
-@app.command(name="table1")
+@app.command(name="table1", cls=HelpfulCommand)
 def reproduce_table1(
     problem: Annotated[
         list[str] | None,
@@ -66,7 +67,7 @@ def reproduce_table1(
     run_and_show(study, store, order, dask=dask, dask_timeout=dask_timeout, form=form, test=test_named(test), holm=holm)
 
 
-@app.command()
+@app.command(cls=HelpfulCommand)
 def figures(
     algorithm: Algorithms = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each cell.")] = 20,

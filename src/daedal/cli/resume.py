@@ -9,7 +9,7 @@ import typer
 
 from daedal.cli import options
 from daedal.cli.output import stdout_kept
-from daedal.cli.solve import dask_or_none, live_table, report_result
+from daedal.cli.solve import dask_or_none, live_display, report_result
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.objectives.spec import by_value, read_objective
 from daedal.run.checkpoint import Checkpointer, load_checkpoint
@@ -49,6 +49,6 @@ def resume(
             objective if dask is None or objective is None else by_value(objective),
             algorithm,
         ).evaluated_by(workers=workers, executor=executor, executor_timeout=dask_timeout)
-        result = config.run(state=state, checkpointer=checkpointer, display=live_table)
+        result = config.run(state=state, checkpointer=checkpointer, display=live_display)
     name = problem if problem is not None else state.part("config").text("objective")
     report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)

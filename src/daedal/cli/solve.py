@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
-import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli import INFEASIBLE, INTERRUPTED, options
-from daedal.cli.live_table import LiveTable
+from daedal.cli.again import quoted, with_options, write_command
+from daedal.cli.app import WORDS
+from daedal.cli.live_display import LiveDisplay
 from daedal.cli.options import settings_of
-from daedal.cli.output import finite, say, shown, stdout_kept
+from daedal.cli.output import finite, shown, standard_error, stdout_kept
+from daedal.cli.result_text import MARGIN, show
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
 from daedal.evaluation.signals import interrupts_held
@@ -32,17 +32,15 @@ from daedal.rng import check_seed
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.config import RunConfig
 from daedal.run.noise import noise_of
+from daedal.run.view import RunView
 from daedal.settings.plugins import is_file_spec
-from daedal.settings.texts import printable
-from daedal.spaces.plain import Value
 from daedal.storage.checkpoint_file import SAVED_RUN
 from daedal.storage.kinds import check_apart, check_place
 from daedal.types import to_text
 
-_MOST_LISTED = 10  # constraints that are violated
-
 
 def solve(
+    context: typer.Context,
     problem: options.Problem,
     algorithm: options.Algorithm = "auto",
     popsize: options.Popsize = None,
@@ -109,13 +107,16 @@ def solve(
         objective = read_objective(problem, n if variables is None else variables.n, persistent=persistent)
     rows = options.read_initial(initial, variables)
     noise = noise_of(noisy, repeats, cache=cache, initial=rows)
+    drawn = check_seed(seed)
+    extra = [*(("--seed", str(drawn)) if seed is None else ()), *(("--force",) if checkpoint and not force else ())]
+    again = with_options(context.meta[WORDS], extra)
     with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
         config = RunConfig(
             objective=objective if dask is None else by_value(objective),
             n=n,
             space=variables,
             algorithm=chosen,
-            seed=check_seed(seed),
+            seed=drawn,
             minimize=minimize,
             vectorized=not by_row,
             shuffle=shuffle,
@@ -139,10 +140,13 @@ def solve(
             ),
             noise=noise,
             initial=rows,
+            command=" ".join(map(quoted, ["daedal", *again])),
         )
-        result = config.run(checkpointer=checkpointer, display=live_table, log=log)
+        result = config.run(checkpointer=checkpointer, display=live_display, log=log)
     save_result(result, save)
-    report_result(problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
+    report_result(
+        problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm, again=again
+    )
 
 
 @contextmanager
@@ -166,32 +170,44 @@ def save_result(result: Result, path: Path | None) -> None:
         say(f"{'saved':<8}{shown(path)}; daedal report {shlex.quote(shown(path))} -o report.html makes a page of it")
 
 
-def live_table(title: str, goal: float | None) -> LiveTable:
+def live_display(view: RunView) -> LiveDisplay:
     """Make what shows a run as it goes."""
-    return LiveTable(title, goal=goal)
+    return LiveDisplay(view, capture=True)
 
 
 def report_result(
-    problem: str, result: Result, *, as_json: bool, history: bool, checkpoint: Path | None, algorithm: str | None
+    problem: str,
+    result: Result,
+    *,
+    as_json: bool,
+    history: bool,
+    checkpoint: Path | None,
+    algorithm: str | None,
+    again: Sequence[str] | None = None,
 ) -> None:
-    """Write a result, and end with the exit code that goes with it; who asks to end meanwhile gets it all the same."""
+    """Write a result, and end with the exit code that goes with it; who asks to end meanwhile gets it all the same.
+
+    `again` are the words of the command that makes the run again; what can go on is not begun again.
+    """
+    console = standard_error()
+    goes_on = result.stop is StopReason.INTERRUPTED and checkpoint is not None
     with interrupts_held():
-        _write(problem, result, as_json=as_json, history=history)
+        if as_json:
+            _print_json(problem, result, history=history)
+        else:
+            show(result, console, again=None if goes_on else again)
+    if goes_on and checkpoint is not None:
+        objective = [] if spec_parts(problem)[0] == "problem" else [problem]
+        if algorithm is not None and is_file_spec(algorithm):
+            objective += ["--algorithm", algorithm]
+        write_command(console, f"{'next':<{MARGIN}}", ["resume", shown(checkpoint), *objective])
     if result.stop is StopReason.INTERRUPTED:
-        if checkpoint is not None:
-            again = [] if spec_parts(problem)[0] == "problem" else [problem]
-            if algorithm is not None and is_file_spec(algorithm):
-                again += ["--algorithm", algorithm]
-            say(f"{'next':<8}daedal resume {shlex.join([shown(checkpoint), *again])}")
         sys.exit(INTERRUPTED)
     if not result.feasible:
         sys.exit(INFEASIBLE)
 
 
-def _write(problem: str, result: Result, *, as_json: bool, history: bool) -> None:
-    if not as_json:
-        show(result, Console(stderr=True, highlight=False))
-        return
+def _print_json(problem: str, result: Result, *, history: bool) -> None:
     report = _report(problem, result)
     if history:
         report["history"] = [_record(record) for record in result.history]
@@ -246,69 +262,3 @@ def _record(record: Generation) -> dict[str, object]:
         "objective_seconds": record.objective_seconds,
         **{name: finite(value) for name, value in record.info.items()},
     }
-
-
-def show(result: Result, console: Console) -> None:
-    """Write the result for eyes."""
-    words = {True: "[bold green]solved[/]", False: "[bold yellow]not solved[/]", None: "[bold]done[/]"}
-    word = words[result.success] if result.feasible else "[bold yellow]nothing feasible found[/]"
-    known = "" if result.optimum is None else f" of {result.optimum:g}"
-    console.print(f"\n{word}, fitness [bold]{_fitness(result)}[/]{known}{_measured(result)}", soft_wrap=True)
-    lines = [("effort", _effort(result)), ("stop", result.stop.message)]
-    for name, text in [*_solution(result), *_violated(result), *lines]:
-        console.print(f"{name:<8}{text}", markup=False, soft_wrap=True)
-    if result.explanation:
-        console.print(f"{'chosen':<8}{printable(result.explanation)}", markup=False, soft_wrap=True)
-    if result.failures:
-        first = result.failures[0]
-        told = f"{result.failed:,} rows, the first: {printable(first.error)}"
-        console.print(f"{'failed':<8}{told}", markup=False, soft_wrap=True)
-
-
-def _solution(result: Result) -> list[tuple[str, str]]:
-    """Give the lines for the solution: its bits, or a value a line, the names in the first one's margin."""
-    best = result.best
-    if best is None:
-        return [("x", to_text(result.x))]
-    names = {printable(name): printable(_value(value)) for name, value in best.items()}
-    width = max(map(len, names))
-    return [("" if at else "best", f"{name:<{width}}  {value}") for at, (name, value) in enumerate(names.items())]
-
-
-def _value(value: Value) -> str:
-    """Write a value for eyes; texts as they are, lists with blanks."""
-    if isinstance(value, list):
-        return " ".join(map(str, value)) if value else "none"
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _violated(result: Result) -> list[tuple[str, str]]:
-    """Say by how much x is not feasible, if it is not, and if anybody knows."""
-    if result.feasible or not math.isfinite(result.violation):
-        return []
-    broken = [(k, amount) for k, amount in enumerate(result.violations, start=1) if amount > 0]
-    each = ", ".join(f"{amount:.6g} of constraint {k}" for k, amount in broken[:_MOST_LISTED])
-    more = f", {len(broken) - _MOST_LISTED} more" if len(broken) > _MOST_LISTED else ""
-    of_which = f" in sum: {each}{more}" if len(result.violations) > 1 else ""
-    return [("beyond", f"not feasible, by {result.violation:.10g}{of_which}")]
-
-
-def _fitness(result: Result) -> str:
-    """Write a value to ten digits, and a mean with as many as its standard error has two of."""
-    error = result.standard_error
-    if error is None:
-        return f"{result.fitness:.10g}"
-    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 2
-    return f"{result.fitness:.{digits}f} +- {error:.{digits}f}"
-
-
-def _measured(result: Result) -> str:
-    return "" if result.measurements == 1 else f", mean of {result.measurements:,}"
-
-
-def _effort(result: Result) -> str:
-    known = f" ({result.cached:,} of them known from before)" if result.cached else ""
-    return (
-        f"{result.evaluations_to_best:,} evaluations to the best, {result.evaluations:,} in all{known}, "
-        f"{result.generations} generations, {result.cpu_seconds:.1f} s CPU"
-    )

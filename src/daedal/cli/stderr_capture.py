@@ -19,18 +19,22 @@ _LONGEST_LINE = 10_000
 def captured_stderr(descriptor: int = 2) -> Iterator[Console]:
     """Give a console on the terminal, through which everything else that is written to standard error goes, too.
 
-    So lines that an objective prints, in this process or its children, stand whole above a live display.
+    So lines that an objective prints, in this process or its children, stand whole above a live display. Standard
+    output is captured, too, where it is the same terminal, as it is while it is kept for ourselves.
     """
     reader, writer = os.pipe()
+    captured = [descriptor, *([1] if os.path.sameopenfile(1, descriptor) else [])]
     with os.fdopen(os.dup(descriptor), "w", encoding="utf-8", errors="backslashreplace") as terminal:
         console = Console(file=terminal, highlight=False)
-        os.dup2(writer, descriptor)
+        for one in captured:
+            os.dup2(writer, one)
         thread = Thread(target=_forward, args=(reader, console), daemon=True)
         thread.start()
         try:
             yield console
         finally:
-            os.dup2(terminal.fileno(), descriptor)
+            for one in captured:
+                os.dup2(terminal.fileno(), one)
             with suppress(BrokenPipeError):
                 os.write(writer, _END)  # children may live on, and have it open
             os.close(writer)

@@ -13,6 +13,7 @@ from typing import Annotated, TypeAlias, TypeVar
 import typer
 
 from daedal.cli import options
+from daedal.cli.help import HelpfulCommand, group_of_commands
 from daedal.cli.output import check_output, say, shown, stdout_kept, write_pieces
 from daedal.cli.study_output import (
     Form,
@@ -37,7 +38,7 @@ from daedal.studies.store import Store
 from daedal.studies.tables.table import StudyTable
 from daedal.studies.wording import counted
 
-app = typer.Typer(help="Compare algorithms on many problems; a store keeps every run.")
+app = group_of_commands("Compare algorithms on many problems; a store keeps every run.")
 
 StorePath: TypeAlias = Annotated[
     Path, typer.Option("--store", callback=options.absolute, help="The file with the results (SQLite).")
@@ -84,7 +85,7 @@ Output: TypeAlias = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=HelpfulCommand)
 def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOML).")]) -> None:
     """Write a commented example of a study file."""
     try:
@@ -95,7 +96,7 @@ def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOM
     say(f"{file} written; run it with: daedal study run {shlex.quote(str(file))} --store results.db")
 
 
-@app.command()
+@app.command(cls=HelpfulCommand)
 def run(
     file: Annotated[Path, typer.Argument(help="The study file (TOML); `daedal study init` writes one.")],
     store: StorePath,
@@ -113,7 +114,7 @@ def run(
     run_and_show(study, store, order, dask=dask, dask_timeout=dask_timeout)
 
 
-@app.command()
+@app.command(cls=HelpfulCommand)
 def status(
     store: StorePath,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as one JSON object.")] = False,
@@ -131,7 +132,7 @@ def status(
         show_status(found)
 
 
-@app.command(name="table")
+@app.command(name="table", cls=HelpfulCommand)
 def show_table(
     store: StorePath,
     form: Annotated[
@@ -174,7 +175,7 @@ def chosen_study(store: Store, number: int | None) -> tuple[Study, int, bool]:
     return found
 
 
-@app.command()
+@app.command(cls=HelpfulCommand)
 def plot(
     store: StorePath,
     output: Figures = Path("figures"),
@@ -190,7 +191,7 @@ def plot(
     write_figures(read_store(store, study=study), problem or [], output)
 
 
-@app.command()
+@app.command(cls=HelpfulCommand)
 def merge(
     others: Annotated[list[Path], typer.Argument(metavar="STORE...", help="The stores to take runs from.")],
     store: StorePath,
@@ -206,7 +207,7 @@ def merge(
         say(f"{shown(store)} has {counted(len(opened), 'run')}")
 
 
-@app.command()
+@app.command(cls=HelpfulCommand)
 def export(
     store: StorePath,
     form: Annotated[

@@ -16,8 +16,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from daedal.cli.durations import duration, elapsed
+from daedal.cli.output import standard_error
 from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.study_tables import budget_table, rich_table
+from daedal.cli.ticker import Ticker, wheel
 from daedal.studies.analysis import Row, analyse
 from daedal.studies.budgets import BudgetRow, analyse_budgets
 from daedal.studies.plan import Unsettled
@@ -25,9 +28,11 @@ from daedal.studies.progress import Progress
 from daedal.studies.wording import counted
 
 _SECONDS_BETWEEN_TABLES = 1.0
+_SECONDS_BETWEEN_TICKS = 0.25  # of the line that moves
 _SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
 _LINES_ABOVE = 5  # of the display that are not the table
 _SECONDS_OF_A_PAGE = 5.0
+_BAR = 30
 
 _Row = TypeVar("_Row", Row, BudgetRow)
 
@@ -44,12 +49,13 @@ class StudyDisplay:
     """
 
     def __init__(self, *, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.console = Console(stderr=True, highlight=False) if console is None else console
+        self.console = standard_error() if console is None else console
         self.clock = clock
         self._shares_terminal = console is None
-        self._moves = self.console.is_terminal and not self.console.is_dumb_terminal
+        self._moves = self.console.is_interactive
         self._around = ExitStack()
         self._live: Live | None = None
+        self._ticker: Ticker | None = None
         self._started = clock()
         self._last = -math.inf
 
@@ -59,7 +65,14 @@ class StudyDisplay:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._ticker is not None:
+            self._ticker.stop()
         self._around.close()
+
+    @property
+    def seconds(self) -> float:
+        """Time on the clock since it was made."""
+        return self.clock() - self._started
 
     def update(self, progress: Progress) -> None:
         """Show how far a study is, now and then."""
@@ -74,22 +87,15 @@ class StudyDisplay:
         if self._live is None:
             live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
             self._live = self._around.enter_context(live)
+            if self._shares_terminal:
+                self._ticker = Ticker(self._live.refresh, _SECONDS_BETWEEN_TICKS)
+                self._ticker.start()
         self._live.update(self.picture(progress), refresh=True)
 
     def line(self, progress: Progress) -> str:
         """Say in one line how far a study is."""
-        ahead = sum(progress.ahead.values())
-        words = [
-            f"{counted(progress.found + progress.done, 'run')} done",
-            f"{'' if progress.study.budgets else 'at least '}{ahead:,} left" if ahead else "none left",
-        ]
-        if progress.failed:
-            words.append(f"{progress.failed:,} failed")
-        words.append(f"{_time(self.clock() - self._started)} so far")
-        left = progress.seconds_left()
-        if ahead and left is not None:
-            words.append(f"about {_time(left)} for these")
-        return ", ".join(words)
+        before, after = _words(progress)
+        return f"{before}, {duration(self.seconds)} so far{after}"
 
     def picture(self, progress: Progress) -> Group:
         """Give the whole display: how far it is, and the table so far, problem by problem in turn if it is long."""
@@ -102,9 +108,15 @@ class StudyDisplay:
             if not progress.order.full_grid:
                 total, completed = _answers(rows)
             page = self._page(rows, partial(rich_table, width=self.console.width, legend=False))
-        bar = Table.grid(padding=(0, 2))
-        bar.add_row(ProgressBar(total=max(total, 1), completed=completed, width=30), Text(self.line(progress)))
-        return Group(bar, Text(), *page)
+        bar = ProgressBar(total=max(total, 1), completed=completed, width=_BAR)
+        line = _Moving(self, *_words(progress))
+        head = Table.grid(padding=(0, 2))
+        if _BAR + len(self.line(progress)) + 8 > self.console.width:  # with a wheel, and room for longer times
+            head.add_row(bar)
+            head.add_row(line)
+        else:
+            head.add_row(bar, line)
+        return Group(head, Text(), *page)
 
     def _page(self, rows: Sequence[_Row], table: Callable[[list[_Row]], RenderableType]) -> list[RenderableType]:
         """Give the table, or as many of its problems as there is room for, with another one first every few seconds."""
@@ -116,7 +128,7 @@ class StudyDisplay:
 
         if self._height(joined(problems)) <= room:
             return [joined(problems)]
-        first = int((self.clock() - self._started) / _SECONDS_OF_A_PAGE) % len(problems)
+        first = int((self.seconds) / _SECONDS_OF_A_PAGE) % len(problems)
         turned = problems[first:] + problems[:first]
         shown = 1
         while shown < len(turned) and self._height(joined(turned[: shown + 1])) <= room:
@@ -129,13 +141,34 @@ class StudyDisplay:
         return len(self.console.render_lines(table, pad=False))
 
 
+class _Moving:
+    """The line that says how far a study is, with the time that passes, as of when it is drawn."""
+
+    def __init__(self, display: StudyDisplay, before: str, after: str) -> None:
+        self.display = display
+        self.before = before
+        self.after = after
+
+    def __rich__(self) -> Text:
+        seconds = self.display.seconds
+        turn = wheel(seconds, ascii_only=self.display.console.options.ascii_only)
+        return Text.assemble((turn, "bold"), f" {self.before}, {elapsed(seconds)} so far{self.after}")
+
+
+def _words(progress: Progress) -> tuple[str, str]:
+    """Say how far a study is: what comes before the time so far, and after."""
+    ahead = sum(progress.ahead.values())
+    words = [
+        f"{counted(progress.found + progress.done, 'run')} done",
+        f"{'' if progress.study.budgets else 'at least '}{ahead:,} left" if ahead else "none left",
+    ]
+    if progress.failed:
+        words.append(f"{progress.failed:,} failed")
+    left = progress.seconds_left()
+    return ", ".join(words), f", about {duration(left)} for these" if ahead and left is not None else ""
+
+
 def _answers(rows: list[Row]) -> tuple[int, int]:
     """Count what the table is to say, and what of it is known."""
     choices = [entry.choice for row in rows for entry in row.entries.values()]
     return len(choices), sum(choice is not Unsettled.OPEN for choice in choices)
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -9,9 +9,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
-from daedal.cli.output import is_standard, say, shown, write_pieces
+from daedal.cli.output import is_standard, say, shown, write_line, write_pieces
+from daedal.cli.status_table import status_table
 from daedal.cli.study_tables import table_text, terminal_table
 from daedal.plot.study_figures import check_figures, draw_figures
 from daedal.plot.style import save
@@ -53,23 +54,14 @@ Holm: TypeAlias = Annotated[bool, typer.Option("--holm", help="Correct for the n
 def show_status(found: Status) -> None:
     """Show how far a study is, cell by cell, and what has failed."""
     console = Console(highlight=False, markup=False, emoji=False)
-    grid = Table(box=None, pad_edge=False, header_style="dim")
+    console.print(status_table(found))
     budgeted = any(cell.budget is not None for cell in found.cells)
-    for name in ("problem", "algorithm", "budget" if budgeted else "popsize", "done", "failed", "left", "solved"):
-        grid.add_column(name, justify="left" if name in ("problem", "algorithm") else "right")
-    for cell in found.cells:
-        size = cell.budget or cell.popsize  # there are algorithms without a population
-        solved = "?" if cell.solved is None else f"{cell.solved:,}"
-        counts = (f"{one:,}" for one in (cell.done, cell.failed, cell.left))
-        names = map(printable, (cell.problem, cell.algorithm))
-        grid.add_row(*names, "" if size is None else f"{size:,}", *counts, solved)
-    console.print(grid)
     done, failed, left, killed = (found.total(name) for name in ("done", "failed", "left", "killed"))
     ahead = f"{'' if budgeted else 'at least '}{left:,} left" if left else "none left: the study is complete"
     ended = f"{failed:,} failed" + (f", {killed:,} killed" if killed else "")
     console.print(f"\n{counted(done, 'run')} done, {ended}, {ahead}", markup=False)
     for error, times in islice(found.errors.items(), _ERRORS_SHOWN):
-        console.print(f"{counted(times, 'time')}: {printable(error)}", markup=False, soft_wrap=True)
+        write_line(console, Text(f"{counted(times, 'time')}: {printable(error)}"), hanging="  ")
     others = len(found.errors) - _ERRORS_SHOWN
     if others > 0:
         console.print(f"and {others:,} other errors; --json has them all", markup=False)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby, islice
+from dataclasses import dataclass, field
+from itertools import groupby
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 from rich.text import Text
 
@@ -24,7 +25,7 @@ from daedal.studies.tables.table import StudyTable
 
 _ASCII = {" ± ": " +-", "≥ ": ">=", NONE: "-", OPEN: "?", OTHER: "+", "─": "-"}  # as wide: columns stay in line
 _GAP = Text("  ")
-_SHORTEST_NAME = 9  # of the titles
+_SHORTEST_NAME = 9  # as long as a title
 
 
 def rich_table(
@@ -54,7 +55,7 @@ def rich_table(
     published = of_rows(rows, published)
     ways = (True, False) if published else (False,)
     sheets = [form(rows, published, beside=beside) for form in (side_by_side, one_below_other) for beside in ways]
-    return _Laid(sheets, legend_of(rows, published, test, correct) if legend else [], width)
+    return Laid(sheets, legend_of(rows, published, test, correct) if legend else [], width)
 
 
 def terminal_table(table: StudyTable) -> ConsoleRenderable:
@@ -84,7 +85,7 @@ def sizes_table(study: Study, runs: Runs) -> ConsoleRenderable:
         for algorithm, cells in lines
     ]
     sheets = [with_problems(columns, groups), Sheet(columns, groups, headed=True)]
-    return _Laid([*sheets, Sheet(columns[1:], narrow, headed=True)], [])
+    return Laid([*sheets, Sheet(columns[1:], narrow, headed=True)], [])
 
 
 def budget_table(
@@ -93,18 +94,18 @@ def budget_table(
     """Lay out the table of a study with budgets; a narrow terminal has fewer columns of it."""
     whole = budget_sheet(rows)
     narrow = [budget_sheet(rows, without=DISPENSABLE[:count]) for count in range(1, len(DISPENSABLE) + 1)]
-    return _Laid(
+    return Laid(
         [with_problems(whole.columns, whole.groups), whole, *narrow],
         budget_legend(rows, test, correct) if legend else [],
     )
 
 
 @dataclass(frozen=True)
-class _Laid:
+class Laid:
     """The first of several sheets that fits the console, or else the last, and a legend below it."""
 
     sheets: list[Sheet]
-    legend: list[str]
+    legend: list[str] = field(default_factory=list)
     width: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -116,7 +117,7 @@ class _Laid:
                 break
         else:
             columns = _columns(sheet, shorter=missing)
-        lines = [*_lines(sheet, columns, width)]
+        lines = [*_lines(sheet, columns)]
         legend = [*self.legend, *([sheet.note] if sheet.note else [])] if self.legend else []
         lines += [Text(), *(Text(sentence, style="dim") for sentence in legend)] if legend else []
         for line in lines:
@@ -125,7 +126,10 @@ class _Laid:
 
 
 def _columns(sheet: Sheet, *, shorter: int = 0) -> list[list[Text]]:
-    """Write each column, from its title on, in cells of one width; names are cut to make it shorter, numbers never."""
+    """Write each column, from its title on, in cells of one width; those of names get shorter, if they have to.
+
+    A name that is longer than its column is left out: it has a line of its own.
+    """
     titles = [Cell(text=column.title, style="bold") for column in sheet.columns]
     columns = zip(titles, *(line for group in sheet.groups for line in group.lines), strict=True)
     return [_names(cells, shorter) if cells[0].text in LEFT else _numbers(cells) for cells in columns]
@@ -133,10 +137,12 @@ def _columns(sheet: Sheet, *, shorter: int = 0) -> list[list[Text]]:
 
 def _names(cells: Sequence[Cell], shorter: int) -> list[Text]:
     texts = [Text(cell.text, style=cell.style) for cell in cells]
-    width = max(text.cell_len for text in texts)
-    for text in texts:
-        text.truncate(max(width - shorter, min(width, _SHORTEST_NAME)), overflow="ellipsis", pad=True)
-    return texts
+    longest = max(text.cell_len for text in texts)
+    width = max(longest - shorter, min(longest, _SHORTEST_NAME))
+    fitting = [text if text.cell_len <= width else Text() for text in texts]
+    for text in fitting:
+        text.truncate(width, pad=True)
+    return fitting
 
 
 def _numbers(cells: Sequence[Cell]) -> list[Text]:
@@ -159,7 +165,7 @@ def _width(columns: Sequence[Sequence[Text]]) -> int:
     return sum(title.cell_len for title, *_ in columns) + len(_GAP) * (len(columns) - 1)
 
 
-def _lines(sheet: Sheet, columns: Sequence[Sequence[Text]], width: int) -> Iterator[Text]:
+def _lines(sheet: Sheet, columns: Sequence[Sequence[Text]]) -> Iterator[Text]:
     """Put columns together line by line: titles, a rule, and the groups, with their headings if they have any."""
     title, *body = (_GAP.join(cells) for cells in zip(*columns, strict=True))
     if any(column.over for column in sheet.columns):
@@ -172,10 +178,17 @@ def _lines(sheet: Sheet, columns: Sequence[Sequence[Text]], width: int) -> Itera
             yield Text()
         if sheet.headed:
             name, spec = group.title
-            heading = Text.assemble((name, "bold"), "  " if spec else "", (spec, "dim"))
-            heading.truncate(width, overflow="ellipsis")
-            yield heading
-        yield from islice(left, len(group.lines))
+            yield Text.assemble((name, "bold"), "  " if spec else "", (spec, "dim"))
+        for line in group.lines:
+            yield from (Text(cell.text, style=cell.style) for cell in _left_out(sheet, columns, line))
+            yield next(left)
+
+
+def _left_out(sheet: Sheet, columns: Sequence[Sequence[Text]], line: Sequence[Cell]) -> Iterator[Cell]:
+    """Give the names of a line that are longer than their columns."""
+    for column, (first, *_), cell in zip(sheet.columns, columns, line, strict=True):
+        if column.title in LEFT and cell_len(cell.text) > first.cell_len:
+            yield cell
 
 
 def _overs(sheet: Sheet, columns: Sequence[Sequence[Text]]) -> Text:

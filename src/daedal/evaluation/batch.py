@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,9 @@ from daedal.evaluation.caller import Places
 from daedal.evaluation.failures import Failure
 from daedal.evaluation.memory_cache import Lookup
 from daedal.types import Amounts, Bits, Fitness
+
+Recorder: TypeAlias = Callable[[Bits, Fitness], None]
+"""Is told what the objective was called for: rows in the objective's own order, and their values in its own sign."""
 
 _NONE = np.empty(0, np.intp)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation import memory_cache
 from daedal.evaluation.answers import first_error
-from daedal.evaluation.batch import AnsweredRows, Batch
+from daedal.evaluation.batch import AnsweredRows, Batch, Recorder
 from daedal.evaluation.caller import Caller, ObjectiveError, Places
 from daedal.evaluation.engine import SECONDS_BETWEEN_NOTES, Engine, start_engine
 from daedal.evaluation.failures import FAILURES_KEPT, Failure, OnError, OutOfTime
@@ -22,9 +22,6 @@ from daedal.evaluation.merit import Standing
 from daedal.evaluation.options import DEFAULTS, EvaluationOptions
 from daedal.evaluation.standings import Standings
 from daedal.types import Amounts, Bits, Fitness, Json, State
-
-Recorder: TypeAlias = Callable[[Bits, Fitness], None]
-"""Is told what the objective was called for: rows in the objective's own order, and their values in its own sign."""
 
 
 class Evaluator:
@@ -83,9 +80,14 @@ class Evaluator:
     @property
     def evaluated(self) -> int:
         """Rows that the objective gave a value for, also in a batch that is not complete."""
-        if self._batch is not None:
-            return self._evaluated + self._batch.answered
+        if (batch := self._batch) is not None:  # looked up once: a display asks from a thread of its own
+            return self._evaluated + batch.answered
         return self._evaluated + (0 if self._leftover is None else len(self._leftover.rows))
+
+    @property
+    def under_way(self) -> Batch | None:
+        """The batch that is not committed."""
+        return self._batch
 
     @property
     def evaluations(self) -> int:
@@ -159,8 +161,7 @@ class Evaluator:
 
     def commit(self) -> None:
         """Count and remember the answers of a batch that is complete."""
-        batch = self._batch
-        if batch is None:
+        if (batch := self._batch) is None:
             return
         self._standings.best = self.standing()
         self.known.remember(batch)

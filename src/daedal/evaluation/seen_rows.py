@@ -99,7 +99,7 @@ class SeenRows:
         return self._unpacked(keys), fitness
 
     def _unpacked(self, keys: Words) -> Bits:
-        octets = np.ascontiguousarray(keys).astype("<u8").view(np.uint8).reshape(len(keys), -1)
+        octets = np.ascontiguousarray(keys).astype("<u8").view(np.uint8).reshape(len(keys), 8 * keys.shape[1])
         return np.unpackbits(octets, axis=1, count=self.n, bitorder="little")
 
 

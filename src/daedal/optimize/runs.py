@@ -129,7 +129,7 @@ def maximize(
         A folder in which the run gets a folder of its own, for IOHanalyzer: every call of the objective that was better
         than those before, and the last one. Needs the extra `ioh`.
     progress
-        Whether to show the run as it goes, on standard error.
+        Whether to show the run as it goes: in a notebook below the cell, elsewhere on standard error.
     callback
         Called with each `Generation`; returns True to stop the run.
     **settings
@@ -272,6 +272,10 @@ def resume(
 def _display(wanted: bool) -> DisplayFactory | None:
     if not wanted:
         return None
-    from daedal.cli.live_table import LiveTable
+    from daedal.cli.notebook_display import NotebookDisplay, is_notebook
 
-    return lambda title, goal: LiveTable(title, goal=goal)
+    if is_notebook():
+        return NotebookDisplay
+    from daedal.cli.live_display import LiveDisplay
+
+    return LiveDisplay

@@ -10,7 +10,7 @@ from itertools import chain, count
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.report.markup import escaped
+from daedal.report.markup import drawn
 from daedal.types import Json
 
 BLUE, ORANGE, TEAL, RED, VIOLET, GREEN, PINK, GREY = (
@@ -23,6 +23,7 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 MOST_POINTS = 2000  # of a line: more than a screen has columns
 _MOST_TICKS = 8
 _FEW_DECADES = 2.2  # there is room for labels in between
+LONGEST_LABEL = 24  # letters beside an axis: the figure needs the room
 MOST_CELLS = 500  # of a heat map, in each direction
 
 
@@ -33,7 +34,7 @@ def numbers(values: Iterable[float | None]) -> list[Json]:
 
 def axis(title: str, **more: Json) -> dict[str, Json]:
     """Give an axis with a title."""
-    return {"title": {"text": escaped(title), "standoff": 8}, **more}
+    return {"title": {"text": drawn(title), "standoff": 8}, **more}
 
 
 def log_axis(title: str, values: Iterable[float], *, at: Sequence[float] | None = None) -> dict[str, Json]:
@@ -77,7 +78,7 @@ def line(x: Sequence[Json], y: Sequence[Json], name: str, colour: str, **more: J
     given: dict[str, Json] = {
         "type": "scatter",
         "mode": "lines",
-        "name": escaped(name),
+        "name": drawn(name),
         "x": list(x),
         "y": list(y),
         "line": {"color": colour, "width": 2},
@@ -103,7 +104,7 @@ def level(value: float, text: str) -> tuple[dict[str, Json], dict[str, Json]]:
     }  # fmt: skip
     note: dict[str, Json] = {
         "xref": "paper", "x": 0.005, "xanchor": "left", "yref": "y", "y": value, "yanchor": "bottom",
-        "text": escaped(text), "showarrow": False, "font": {"size": 11, "color": GREY},
+        "text": drawn(text), "showarrow": False, "font": {"size": 11, "color": GREY},
     }  # fmt: skip
     return shape, note
 
@@ -153,7 +154,7 @@ def bin_labels(labels: Sequence[str], starts: NDArray[np.intp]) -> list[Json]:
         labels[first] if end == first + 1 else f"{labels[first]} to {labels[end - 1]}"
         for first, end in zip(starts.tolist(), ends, strict=True)
     ]
-    return [*distinct([escaped(name) for name in named])]
+    return [*distinct([drawn(name, LONGEST_LABEL) for name in named])]
 
 
 def distinct(names: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from daedal.report.figures import (
     BLUE,
+    LONGEST_LABEL,
     MOST_CELLS,
     axis,
     bin_labels,
@@ -19,7 +20,7 @@ from daedal.report.figures import (
     percent,
     thinned,
 )
-from daedal.report.markup import bullets, escaped, paragraph
+from daedal.report.markup import bullets, drawn, escaped, paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result, Trace
 from daedal.result.importance import losses
@@ -119,17 +120,19 @@ def linkage_section(
     if linkage is None:
         said = "Nobody knows: the search has learned nothing of pairs of variables."
         return None if result.trace is None else Section("linkage", title, [paragraph(said)])
-    found = linkage.sentences(variables.labels)
-    words = bullets(found, kind="groups") if linkage.groups else paragraph(found[0])
+    words = linkage.sentences(variables.labels)
+    if not linkage.groups:  # what is left is chance, and would look like more on a map
+        source = paragraph(f"{_SOURCES['linkage']}{linkage.source}.", kind="soft small")
+        return Section("linkage", title, [paragraph(words[0]), source])
     shown = {"linkage": linkage}
-    if believed is not None and believed.source != linkage.source:
+    if believed is not None and believed.source != linkage.source and believed.strength.any():
         shown["belief"] = believed
-    figures = [_linkage_map(name, one, linkage.order, variables) for name, one in shown.items() if one.strength.any()]
-    if not figures:
-        return Section("linkage", title, [words, paragraph(f"{_SOURCES['linkage']}{linkage.source}.", kind="soft")])
+    figures = [_linkage_map(name, one, linkage.order, variables) for name, one in shown.items()]
     order = paragraph("Variables that hang together stand side by side; 100 % is the strongest pair.", kind="soft")
     maps = Row(figures) if len(figures) > 1 else figures[0]
-    return Section("linkage", title, [words, order, maps, *_binned(len(linkage.order), bins(len(linkage.order)))])
+    return Section(
+        "linkage", title, [bullets(words), order, maps, *_binned(len(linkage.order), bins(len(linkage.order)))]
+    )
 
 
 def _linkage_map(name: str, linkage: Linkage, order: NDArray[np.intp], variables: Variables) -> Figure:
@@ -199,7 +202,7 @@ def _importance_words(exact: NDArray[np.bool_], known: int) -> str:
 def _importance_bars(
     loss: NDArray[np.float64], exact: NDArray[np.bool_], chosen: NDArray[np.intp], variables: Variables
 ) -> Figure:
-    names = distinct([escaped(variables.labels[i]) for i in chosen.tolist()])
+    names = distinct([drawn(variables.labels[i], LONGEST_LABEL) for i in chosen.tolist()])
     data: list[dict[str, Json]] = []
     for is_exact, name in ((True, "changed alone"), (False, "best with another value")):
         part = exact[chosen] == is_exact
@@ -216,7 +219,7 @@ def _importance_bars(
             }
         )
     layout: dict[str, Json] = {
-        "height": 340,
+        "height": 300 + 6 * max(map(len, names)),  # which stand upright where there is little room
         "bargap": 0.25,
         "showlegend": len(data) > 1,
         "xaxis": axis("", type="category", categoryorder="array", categoryarray=[*names], showgrid=False),

@@ -9,7 +9,7 @@ from daedal.settings.texts import printable
 
 
 def escaped(value: object) -> str:
-    """Write a text in one line as HTML that shows it as it is; figures read it in the same way.
+    """Write a text in one line as HTML that shows it as it is.
 
     Examples
     --------
@@ -17,6 +17,18 @@ def escaped(value: object) -> str:
     '&lt;b&gt;&amp;'
     """
     return html.escape(printable(str(value)))
+
+
+def drawn(value: object, most: int = 200) -> str:
+    """Write a text for a figure: Plotly reads some markup, and knows few names of signs; long ones are cut.
+
+    Examples
+    --------
+    >>> drawn('<b>"x"', most=4)
+    '&lt;b&gt;…'
+    """
+    text = printable(str(value))
+    return html.escape(text if len(text) <= most else f"{text[: most - 1]}…", quote=False)
 
 
 def paragraph(text: object, *, kind: str = "") -> str:

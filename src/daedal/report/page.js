@@ -7,7 +7,7 @@
   const narrow = matchMedia("(max-width: 600px)");
   const config = {
     responsive: true, displaylogo: false,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
   };
   // Heat maps by what they show: from nothing, which is the paper's own colour, to all of it.
   const scales = {
@@ -48,7 +48,8 @@
 
   // A square figure is as high as it is wide, but for the room that its labels take.
   function heightOf(place, layout) {
-    return layout.meta && layout.meta.square ? Math.min(layout.height, place.clientWidth + 20) : layout.height;
+    const room = narrow.matches ? 20 : -60;  // its colours stand above it, or beside it
+    return layout.meta && layout.meta.square ? Math.min(layout.height, place.clientWidth + room) : layout.height;
   }
 
   function themedTrace(trace) {

@@ -6,7 +6,7 @@ neighbours, of which climbing algorithms leave many.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -26,6 +26,7 @@ _EQUATIONS = 4  # differences for each variable, with which they are fitted
 _CLIMBED = 1 / 3  # differences for each row, from which on rows come from climbs
 _VALUES = 0.2  # weight of the fit to values beside the one to differences: rows of a climb are all alike
 _ROWS, _SCREENED = 8000, 100_000  # of a fit
+_CELLS = 2_000_000  # rows times variables of a fit: some seconds
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,6 +59,7 @@ class Interactions:
 @lru_cache(maxsize=8)
 def interactions_of(trace: Trace) -> Interactions | None:
     """Fit what a run has seen; None where that is too little to say anything, or there are too many variables."""
+    trace = _thinned(trace)
     x, values = trace.seen, trace.seen_fitness
     rows, n = x.shape
     if rows < n + 1 + _SPARE or not 2 <= n <= MOST_VARIABLES or not len(trace.top):
@@ -72,6 +74,16 @@ def interactions_of(trace: Trace) -> Interactions | None:
     if rows < _LEAST_ROWS * n:
         return None
     return _fit_pairs(trace, values / scale, scale, error)
+
+
+def _thinned(trace: Trace) -> Trace:
+    """Leave out rows where they are many and long: a page should not take longer than the run."""
+    rows, n = trace.seen.shape
+    most = max(_CELLS // n, _LEAST_ROWS * n)
+    if rows <= most:
+        return trace
+    kept = np.linspace(0, rows - 1, most).round().astype(np.intp)
+    return replace(trace, seen=trace.seen[kept], seen_fitness=trace.seen_fitness[kept])
 
 
 def _fit_sum(x: Bits, values: Fitness) -> tuple[Fitness, float]:

@@ -100,8 +100,6 @@ def _joined(linkage: Linkage, variables: Variables) -> Linkage:
     starts, of_bit = variables.starts, variables.of_bit
     strength = np.maximum.reduceat(np.maximum.reduceat(linkage.strength, starts, axis=0), starts, axis=1)
     np.fill_diagonal(strength, 0.0)
-    if strength.max() > 0:
-        strength = strength / strength.max()
     groups: list[set[int]] = []
     for bits in linkage.groups:
         group = set(of_bit[list(bits)].tolist())

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from daedal.evaluation.batch import Recorder
 from daedal.evaluation.caller import Objective
-from daedal.evaluation.evaluator import Evaluator, Recorder
+from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import BudgetWarning, Limits, TimeWarning
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
@@ -28,6 +30,7 @@ from daedal.run.loop import Run
 from daedal.run.noise import NOISY_CONSTRAINTS, Noise
 from daedal.run.outcome import Callback, Display
 from daedal.run.reporting import result_of
+from daedal.run.view import RunView, progress_of
 from daedal.settings.parameters import plain
 from daedal.spaces.description import describe
 from daedal.spaces.space import Space
@@ -38,8 +41,8 @@ from daedal.types import Json, State
 if TYPE_CHECKING:
     from daedal.evaluation.sqlite_cache import SQLiteCache
 
-DisplayFactory: TypeAlias = Callable[[str, float | None], AbstractContextManager[Display]]
-"""Makes what shows a run, from its title and the value to reach."""
+DisplayFactory: TypeAlias = Callable[[RunView], AbstractContextManager[Display]]
+"""Makes what shows a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +103,9 @@ class RunConfig:
         callback: Callback | None = None,
         log: str | os.PathLike[str] | None = None,
         warn: bool = True,
+        traced: bool = True,
     ) -> Result:
-        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small.
+        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small; keep a trace or not.
 
         `log` is a folder for logs, see `IOHLog`: of whole runs, because ioh cannot go on with one.
         """
@@ -132,12 +136,12 @@ class RunConfig:
         with ExitStack() as closing:
             closing.callback(objective.close)
             run = config._prepared(objective, closing, checkpointer, callback)
+            run.tracer.active = traced
             if state is not None:
                 _restore(run, state)
             if log is not None:
                 run.evaluator.recorder = config._log(objective, closing, log)
-            shown = None if display is None else display(config._title(objective), config.goal(objective))
-            outcome = run.go(shown)
+            outcome = run.go(None if display is None else display(config._view(objective, run)))
         return result_of(config, objective, run, outcome)
 
     def _resolved(self) -> Algorithm:
@@ -243,10 +247,15 @@ class RunConfig:
         """Give the value to reach, as the user has it."""
         return self.optimum(objective) if self.limits.target is None else self.limits.target
 
-    def _title(self, objective: BoundObjective) -> str:
+    def _view(self, objective: BoundObjective, run: Run) -> RunView:
         popsize = self.algorithm.settings().get("popsize")
         size = "" if popsize is None else f", popsize {popsize}"
-        return f"{self.algorithm.name} on {objective.name}{size}, seed {self.seed}"
+        return RunView(
+            title=f"{self.algorithm.name} on {objective.name}{size}, seed {self.seed}",
+            goal=self.goal(objective),
+            limits=self.limits,
+            progress=partial(progress_of, run),
+        )
 
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:
         """Say in plain values what the run is: numbers and names, and no code."""

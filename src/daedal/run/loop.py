@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-
-import numpy as np
+from contextlib import AbstractContextManager, ExitStack
 
 from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.evaluator import Evaluator
@@ -21,9 +19,9 @@ from daedal.optimizers.records import Best, Generation
 from daedal.run.best_so_far import with_best
 from daedal.run.checkpoint import Checkpointer
 from daedal.run.clock import Clock
-from daedal.run.found import found_state
+from daedal.run.found import check_found, found_state
 from daedal.run.noise import NOISY_CONSTRAINTS
-from daedal.run.outcome import Callback, Display, Outcome, own_record
+from daedal.run.outcome import Callback, Display, Outcome, asks_to_stop, own_record
 from daedal.run.tracer import Tracer
 from daedal.spaces.encoding import Encoding
 from daedal.types import Bits, Json, State, StateError, check_bits
@@ -71,6 +69,7 @@ class Run:
         self.stop: StopReason | None = None
         self.clock = Clock()
         self.tracer = Tracer(evaluator.n)
+        self.has_begun = False  # and all is prepared
         self._idle_batches = 0  # in a row, of known rows alone
         self._idle_rows = 0  # in these
         self._interrupts = Interrupts()
@@ -105,6 +104,7 @@ class Run:
         counts = state.part("evaluator")
         self.evaluator.restore(counts)
         self.history = restored_history(state.part("history"))
+        check_found(state.part("found"), self)
         told, answered = self.optimizer.evaluations, sum(map(counts.whole, ("evaluated", "cached", "failed")))
         recorded = self.history[-1].evaluations if self.history else 0
         calls = self.optimizer.calls if isinstance(self.optimizer, BaseOptimizer) else self.evaluator.calls
@@ -116,29 +116,33 @@ class Run:
 
     def go(self, display: AbstractContextManager[Display] | None = None) -> Outcome:
         """Run to the end."""
-        if self.optimizer.stop is None:
-            self.optimizer.prepare()
-            self.evaluator.prepare()
-        self.clock.start()
-        if self.limits.max_seconds is not None:
-            self.evaluator.deadline = self.clock.deadline(self.limits.max_seconds)
-        self.evaluator.listener = self._keep_if_due
-        with nullcontext() if display is None else display as shown, self.evaluator, self._interrupts:
-            try:
-                self._loop(shown)
-            except Exception as error:
-                told = with_best(error, self._best_so_far())
-                if told is error:
-                    raise
-                raise told from error
-            self._close()
+        with ExitStack() as around:
+            shown = None if display is None else around.enter_context(display)
+            if self.optimizer.stop is None:
+                self.optimizer.prepare()
+                self.evaluator.prepare()
+            self.clock.start()
+            self.has_begun = True
+            if self.limits.max_seconds is not None:
+                self.evaluator.deadline = self.clock.deadline(self.limits.max_seconds)
+            self.evaluator.listener = self._keep_if_due
+            with self.evaluator, self._interrupts:
+                try:
+                    self._loop(shown)
+                except Exception as error:
+                    told = with_best(error, self._best_so_far())
+                    if told is error:
+                        raise
+                    raise told from error
+                self._close(around)
         return self._outcome()
 
-    def _close(self) -> None:
-        """End the workers; who asks to end now has waited for the result, and gets it."""
+    def _close(self, around: ExitStack) -> None:
+        """End the workers and the display; who asks to end now has waited for the result, and gets it."""
         try:
             with self._interrupts.hold():
                 self.evaluator.close()
+                around.close()
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
 
@@ -235,7 +239,7 @@ class Run:
     def _report(self, record: Generation, display: Display | None) -> None:
         if display is not None:
             display.update(record)
-        if self.callback is not None and _is_true(self.callback(record)):
+        if self.callback is not None and asks_to_stop(self.callback(record)):
             self.stop = self.optimizer.stop or StopReason.CALLBACK
 
     def _is_time_up(self) -> bool:
@@ -287,8 +291,3 @@ class Run:
         x, fitness = pending
         generation = self.history[-1].generation + 1 if self.history else 0
         return Best(x=x, fitness=fitness, generation=generation, evaluations=self.evaluator.evaluations)
-
-
-def _is_true(answer: object) -> bool:
-    """Whether the answer is True itself, or NumPy's; anything else that is not empty does not count."""
-    return isinstance(answer, bool | np.bool_) and bool(answer)

@@ -22,6 +22,11 @@ Callback: TypeAlias = Callable[[Generation], object]
 """Called after each generation; returns True to stop the run."""
 
 
+def asks_to_stop(answer: object) -> bool:
+    """Whether a callback's answer is True itself, or NumPy's; anything else that is not empty does not count."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
 class Display(Protocol):
     """Shows a run as it goes."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from daedal.optimizers.records import Best
 from daedal.result import Result, Trace
 from daedal.result.saved import load_result, restored_settings
 from daedal.run.checkpoint import load_checkpoint
+from daedal.run.found import FoundSoFar, read_found
 from daedal.run.resume import described_space
 from daedal.run.tracer import linkage_from_state, looks_from_state
 from daedal.run.tracing import Found, trace_of
@@ -52,36 +54,20 @@ def load_run(path: str | os.PathLike[str]) -> Result:
 
 
 def _result(state: State) -> Result:
-    config, evaluator, own, found = (state.part(name) for name in ("config", "evaluator", "run", "found"))
+    config, evaluator, own = (state.part(name) for name in ("config", "evaluator", "run"))
     n, sign = config.whole("n"), -1 if config.truth("minimize") else 1
-    if not found.given("best"):
+    found = read_found(state.part("found"), n)
+    if found.best is None:
         raise StateError("nothing was evaluated yet")
-    x, order = found.row("x", n), _order(found, n)
-    best = Best.from_json(x, found.inner("best"))
     history = tuple(restored_history(state.part("history")))
-    optimum = config.number("optimum") if config.given("optimum") else None
-    limits = Limits(**config.inner("limits").fields)  # type: ignore[arg-type]
-    violation = found.number("violation") if found.given("violation") else 0.0
-    feasible = best.fitness > -math.inf and not violation > 0
-    goal = optimum if limits.target is None else limits.target
-    counts = {name: evaluator.whole(name) for name in ("evaluated", "cached", "failed", "batches")}
+    counts: dict[str, Any] = {name: evaluator.whole(name) for name in ("evaluated", "cached", "failed", "batches")}
     settings = restored_settings(config.inner("settings"))
-    popsize = settings.get("popsize")
-    if popsize == "auto":
-        popsize = found.whole("popsize") if found.given("popsize") else None  # the last one
-    else:
-        settings.pop("popsize", None)
-    places = np.arange(n) if order is None else order
+    popsize = found.popsize if settings.get("popsize") == "auto" else settings.pop("popsize", None)
     return Result(
-        x=x[places],
-        fitness=sign * best.fitness,
-        feasible=feasible,
-        violation=violation,
-        violations=tuple(float(one) for one in found.listed("violations")) if found.given("violations") else (),  # type: ignore[arg-type]
-        success=None if goal is None else feasible and meets(best.fitness, sign * goal),
-        stop=StopReason(found.text("stop")) if found.given("stop") else StopReason.UNFINISHED,
+        **_judged(config, found, sign),
+        stop=found.stop or StopReason.UNFINISHED,
         evaluations=counts["evaluated"] + counts["cached"] + counts["failed"],
-        evaluations_to_best=best.evaluations,
+        evaluations_to_best=found.best.evaluations,
         **counts,
         failures=tuple(map(Failure.from_json, evaluator.listed("failures"))),
         generations=history[-1].generation if history else 0,
@@ -89,31 +75,40 @@ def _result(state: State) -> Result:
         cpu_seconds=own.seconds("cpu_seconds"),
         cpu_seconds_to_best=own.seconds("cpu_seconds_to_best"),
         history=history,
-        algorithm=config.text("algorithm")[:_LONGEST],
         settings=settings,
         popsize=popsize if isinstance(popsize, int) else None,
         seed=config.whole("seed"),
-        optimum=optimum,
-        explanation=found.text("explanation")[:_LONGEST],
-        standard_error=best.standard_error,
-        measurements=best.measurements,
+        explanation=found.explanation[:_LONGEST],
+        standard_error=found.best.standard_error,
+        measurements=found.best.measurements,
         space=described_space(config),
         names=tuple(map(str, config.listed("names"))) if config.given("names") else None,
-        problem=config.text("objective")[:_LONGEST],
         minimize=sign < 0,
-        limits=limits,
+        algorithm=config.text("algorithm")[:_LONGEST],
+        problem=config.text("objective")[:_LONGEST],
         again=config.text("again")[:_LONGEST],
-        trace=_trace(state, best, order, sign),
+        trace=_trace(state, found.best, found.order, sign),
     )
 
 
-def _order(found: State, n: int) -> NDArray[np.intp] | None:
-    if "order" not in found.arrays:
-        return None
-    order = found.wholes("order", shape=(n,), least=0, most=n - 1)
-    if len(np.unique(order)) != n:
-        raise StateError("expected an order of the variables, got some of them twice")
-    return order.astype(np.intp)
+def _judged(config: State, found: FoundSoFar, sign: int) -> dict[str, Any]:
+    """Give the best solution as the objective has it, and whether it is what was looked for."""
+    best, order = found.best, found.order
+    assert best is not None
+    optimum = config.number("optimum") if config.given("optimum") else None
+    limits = Limits(**config.inner("limits").fields)  # type: ignore[arg-type]
+    goal = optimum if limits.target is None else limits.target
+    feasible = best.fitness > -math.inf and not found.violation > 0
+    return {
+        "x": best.x if order is None else best.x[order],
+        "fitness": sign * best.fitness,
+        "feasible": feasible,
+        "violation": 0.0 if feasible else found.violation or math.inf,
+        "violations": found.violations,
+        "success": None if goal is None else feasible and meets(best.fitness, sign * goal),
+        "optimum": optimum,
+        "limits": limits,
+    }
 
 
 def _trace(state: State, best: Best, order: NDArray[np.intp] | None, sign: int) -> Trace:

@@ -61,7 +61,7 @@ def result_of(config: RunConfig, objective: BoundObjective, run: Run, outcome: O
         minimize=config.minimize,
         limits=config.limits,
         again=config.again,
-        trace=_trace(objective, run, outcome),
+        trace=_trace(objective, run, outcome) if run.tracer.active else None,
     )
 
 

@@ -71,6 +71,8 @@ def restored_config(
         )
     except StateError as error:
         raise CheckpointError(f"{path}: {error}") from error
+    if kept.given("optimum"):
+        kept.number("optimum")  # which is the objective's business, but is shown
     if _essence(spec) != _essence(config.objective if isinstance(config.objective, str) else None):
         raise ValueError(f"expected the objective of the run, {name!r}, got {objective_name(config.objective)!r}")
     count = kept.whole("constraints") if kept.given("constraints") else 0

@@ -16,6 +16,9 @@ from daedal.types import Bits, Fitness, Json, State, StateError
 MOST_LOOKS = 128
 """Looks that are kept; then every other one goes, and those to come are half as frequent."""
 
+LATEST = 2**62
+"""The last generation that is looked at: no run gets there, but a file may say so."""
+
 _MOST_ROWS = 100  # of a look
 _MOST_BITS = 2**18  # in them
 _MOST_MEASUREMENTS = 200  # of a training
@@ -41,6 +44,8 @@ class Tracer:
 
     Attributes
     ----------
+    active
+        Whether it looks at all.
     looks
         The looks so far, the first generation first.
     linkage
@@ -51,6 +56,7 @@ class Tracer:
 
     def __init__(self, n: int) -> None:
         self.n = n
+        self.active = True
         self.stride = 1
         self.looks: list[Look] = []
         self.linkage: NDArray[np.float32] | None = None
@@ -60,11 +66,12 @@ class Tracer:
 
     def hear(self, rows: Bits, fitness: Fitness) -> None:
         """Take notice of the rows of a batch: who has no population is known by what it tries."""
-        self._tried.append((rows[-self._most :].copy(), fitness[-self._most :].copy()))
+        if self.active:
+            self._tried.append((rows[-self._most :].copy(), fitness[-self._most :].copy()))
 
     def look(self, generation: int, optimizer: Optimizer) -> None:
         """Look at the optimizer after a generation, if it is time."""
-        if generation % self.stride:
+        if generation % self.stride or generation > LATEST or not self.active:
             return
         insight = self._insight(optimizer)
         self.looks.append(self._taken(generation, insight))
@@ -77,7 +84,7 @@ class Tracer:
 
     def last(self, generation: int, optimizer: Optimizer) -> list[Look]:
         """Give the looks, and one at how things stand now, where there is none of this generation."""
-        if not self.looks or self.looks[-1].generation >= generation:
+        if not self.looks or not self.looks[-1].generation < generation <= LATEST:
             return self.looks
         return [*self.looks, self._taken(generation, self._insight(optimizer))]
 
@@ -149,11 +156,11 @@ def looks_to_arrays(looks: list[Look], n: int) -> dict[str, NDArray[Any]]:
 
 def looks_from_state(state: State, n: int) -> list[Look]:
     """Make looks again; the arrays come from a file, and are checked."""
-    generations = state.wholes("generations", shape=(-1,), least=0, most=2**62)
+    generations = state.wholes("generations", shape=(-1,), least=0, most=LATEST)
     counts = state.wholes("counts", shape=(len(generations), 2), least=0, most=2**31)
     ones, rows, errors = state.array("ones"), state.array("rows"), state.array("errors")
     fitness = state.numbers("fitness", like="rows")
-    epochs = state.wholes("epochs", shape=(len(errors),), least=0, most=2**62)
+    epochs = state.wholes("epochs", shape=(len(errors),), least=0, most=LATEST)
     fits = (
         ones.shape == (len(generations), n)
         and rows.shape == (counts[:, 0].sum(), -(-n // 8))

@@ -7,12 +7,14 @@ import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+from daedal.settings.docstrings import parameter_texts
 
 Setting: TypeAlias = bool | int | float | str | None  # A value that a user can set
 
@@ -24,11 +26,17 @@ _ANYTHING = int | float | bool | str | None
 
 @dataclass(frozen=True)
 class Parameter:
-    """One thing that can be set: its name, its type as annotated, and its default."""
+    """One thing that can be set: its name, its type as annotated, its default, and the class or function it is of."""
 
     name: str
     hint: Any
     default: Any
+    owner: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def meaning(self) -> str:
+        """What its owner's docstring says of it, in one line; nothing where there is none."""
+        return "" if self.owner is None else parameter_texts(self.owner).get(self.name, "")
 
     def describe(self) -> str:
         """Write the type for a user, as in "a whole number or none"."""
@@ -48,7 +56,7 @@ def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
     for name, one in inspect.signature(target).parameters.items():
         if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
             own = _ANYTHING if one.default is REQUIRED or one.default is None else type(one.default)
-            found[name] = Parameter(name, hints.get(name, own), one.default)
+            found[name] = Parameter(name, hints.get(name, own), one.default, target)
     return found
 
 

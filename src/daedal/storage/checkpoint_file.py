@@ -156,10 +156,8 @@ def _content(source: Path, data: bytes, form: Form) -> tuple[dict[str, NDArray[A
             f"{source} was written by a newer daedal (format {version}, this one up to {form.version}); upgrade daedal"
         )
     if 1 <= version < form.version:
-        raise CheckpointError(
-            f"{source} was written by an earlier daedal (format {version}, this one has {form.version}); finish the "
-            "run with that version or start anew; the file is left as it is"
-        )
+        sentence = f"was written by an earlier daedal (format {version}, this one has {form.version})"
+        raise _refusal(source, sentence, "finish the run with that version or start anew")
     if version < 1:
         raise ValueError(f"expected format {form.version}, got {version}")
     text = _taken(members, _FIELDS_NAME)

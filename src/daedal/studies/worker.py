@@ -73,9 +73,9 @@ _QUIET = Shared(lambda: redirect_stdout(sys.stderr))  # an executor's workers ma
 
 
 def run_quietly(config: RunConfig) -> Result:
-    """Make a run; what the objective prints goes to standard error, and nobody is warned in every run anew."""
+    """Make one of many runs: what the objective prints goes to standard error, nobody is warned, nothing is traced."""
     with _QUIET:
-        return config.run(warn=False)
+        return config.run(warn=False, traced=False)
 
 
 @cache

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 import daedal
 from daedal.limits import StopReason
+from daedal.optimizers.history import history_state, restored_history
 from daedal.optimizers.records import Generation
 from daedal.run import checkpoint
-from daedal.run.checkpoint import Checkpointer, history_state, load_checkpoint, restored_history
+from daedal.run.checkpoint import Checkpointer, load_checkpoint
 from daedal.storage.atomic import previous_path
 from daedal.types import State
 

@@ -136,7 +136,7 @@ def test_numpy_opens_it(good: bytes, path: Path) -> None:
     arrays, fields = example()
     with np.load(path, allow_pickle=False) as opened:
         assert opened.files == ["daedal_checkpoint", *arrays, "fields.json"]
-        assert opened["daedal_checkpoint"] == 2
+        assert opened["daedal_checkpoint"] == 3
         assert bytes(opened["fields.json"]).startswith(b'{"seed":12676506002282294014967')
         assert exact(({name: opened[name] for name in arrays}, {})) == exact((arrays, {}))
         assert opened.zip.testzip() is None
@@ -292,8 +292,9 @@ def fields(text: bytes) -> tuple[str, bytes]:
         (lambda data: data + b"more", "damaged"),
         (lambda data: data.replace(b"\n", b"\r\n"), "damaged"),
         (lambda data: data.replace(b"seed", b"soup"), "damaged.* checksum does not match"),
-        (lambda data: archived([version(3)]), "format 3, .* up to 2.*upgrade"),
-        (lambda data: archived([version(1), fields(b"{}")]), "got 1.*start anew"),
+        (lambda data: archived([version(4)]), "format 4, .* up to 3.*upgrade"),
+        (lambda data: archived([version(2), fields(b"{}")]), "format 2.*start anew"),
+        (lambda data: archived([version(0), fields(b"{}")]), "got 0.*start anew"),
     ],
 )
 def test_faults_are_told(good: bytes, path: Path, change: Callable[[bytes], bytes], says: str) -> None:
@@ -391,11 +392,11 @@ def hostile_arrays() -> Iterator[bytes]:
 
 def test_hostile_arrays_under_a_right_checksum(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
-    path.write_bytes(archived([version(2), ("a.npy", npy("'<f8'", (1,), EIGHT)), fields(b"{}")]))
+    path.write_bytes(archived([version(3), ("a.npy", npy("'<f8'", (1,), EIGHT)), fields(b"{}")]))
     assert read_checkpoint_file(path)[0]["a"].tolist() == [0.0]
     for array in hostile_arrays():
-        assert refused(path, archived([version(2), ("a.npy", array), fields(b"{}")])), array
-        assert refused(path, archived([version(2), ("fields.json.npy", array)])), array
+        assert refused(path, archived([version(3), ("a.npy", array), fields(b"{}")])), array
+        assert refused(path, archived([version(3), ("fields.json.npy", array)])), array
         assert refused(path, archived([("daedal_checkpoint.npy", array), fields(b"{}")])), array
     assert os.listdir() == ["run.ckpt"]
 
@@ -414,8 +415,8 @@ def test_hostile_archives_under_a_right_checksum(good: bytes, path: Path) -> Non
     for compression in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         assert refused(path, archived(members, compression))
         assert "compressed" in told(path)
-    assert refused(path, archived([("daedal_checkpoint.npy", npy("'<u8'", (), b"\2" + bytes(7))), fields(b"{}")]))
-    assert refused(path, archived([version(2), ("fields.json.npy", npy("'<i8'", (1,), b'{"a":12}'))]))
+    assert refused(path, archived([("daedal_checkpoint.npy", npy("'<u8'", (), b"\3" + bytes(7))), fields(b"{}")]))
+    assert refused(path, archived([version(3), ("fields.json.npy", npy("'<i8'", (1,), b'{"a":12}'))]))
 
 
 def test_hostile_directories_under_a_right_checksum(good: bytes, path: Path) -> None:
@@ -429,7 +430,7 @@ def test_hostile_directories_under_a_right_checksum(good: bytes, path: Path) -> 
         assert refused(path, sealed(good[:at] + change + good[at + len(change) :])), (at - entry, change)
     vast = zipfile.ZipInfo("vast.npy")
     vast.extra = struct.pack("<HHQ", 1, 8, 2**64 - 1)  # its place, if the directory says that it is here
-    data = archived([version(2), fields(b"{}"), (vast, npy("'<f8'", (1,), EIGHT))])
+    data = archived([version(3), fields(b"{}"), (vast, npy("'<f8'", (1,), EIGHT))])
     place = data.rindex(b"vast.npy") - 4
     assert refused(path, sealed(data[:place] + b"\xff" * 4 + data[place + 4 :]))
 
@@ -440,7 +441,7 @@ def test_members_inside_of_members_are_refused(path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(inner)) as archive:
         (info,) = archive.infolist()
     with zipfile.ZipFile(path, "w") as archive:
-        for name, content in (version(2), fields(b"{}"), ("outer.npy", npy("'|u1'", (len(inner),), inner))):
+        for name, content in (version(3), fields(b"{}"), ("outer.npy", npy("'|u1'", (len(inner),), inner))):
             archive.writestr(name, content)
         info.header_offset = archive.start_dir - len(inner)
         archive.filelist.append(info)
@@ -466,7 +467,7 @@ def test_hostile_text_under_a_right_checksum(path: Path) -> None:
     sys.setrecursionlimit(10**7)  # as programs do; the parser has no other guard
     try:
         for text in hostile_texts():
-            assert refused(path, archived([version(2), fields(text)])), text[:40]
+            assert refused(path, archived([version(3), fields(text)])), text[:40]
     finally:
         sys.setrecursionlimit(limit)
 
@@ -475,7 +476,7 @@ def test_reading_takes_no_more_memory_than_is_checked_for(path: Path) -> None:
     """Even where the fields, or the directory, take as much memory as they can for their bytes."""
     text = b'{"a":[' + b"{}," * 50_000 + b"{}]}"
     many = [(f"{number}.npy", npy("'|u1'", (0,))) for number in range(3000)]
-    for members in ([version(2), fields(text)], [version(2), *many, fields(b"{}")]):
+    for members in ([version(3), fields(text)], [version(3), *many, fields(b"{}")]):
         data = archived(members)
         path.write_bytes(data)
         tracemalloc.start()

@@ -1,8 +1,7 @@
-"""What is shown while a run or a study goes on, with a clock made by hand."""
+"""What is shown while a study goes on, with a clock made by hand."""
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
 from typing import Any
@@ -10,85 +9,12 @@ from typing import Any
 import pytest
 from budget_helpers import STUDY as BUDGETS
 from budget_helpers import some_runs
-from rich.console import Console
+from console_helpers import Clock, a_console, text_of
 
-from daedal.cli.live_table import LiveTable
 from daedal.cli.study_display import StudyDisplay
-from daedal.optimizers.records import Generation
 from daedal.studies.run import Run
 from daedal.studies.runner import Order, Progress
 from daedal.studies.spec import Study
-
-
-class Clock:
-    """Seconds that pass when they are told to."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def a_console(*, kind: str | None = None, width: int = 100, height: int = 30) -> Console:
-    """Make a console that remembers what it shows: on a terminal of a kind, or on none."""
-    variables = {} if kind is None else {"TERM": kind}
-    moves = kind is not None
-    return Console(file=io.StringIO(), width=width, height=height, force_terminal=moves, _environ=variables)
-
-
-def text_of(console: Console) -> str:
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return file.getvalue()
-
-
-def a_record(generation: int, **info: float) -> Generation:
-    return Generation(generation=generation, evaluations=1000 * generation, best=7.5, mean=1 / 3, info=info)
-
-
-# A run
-
-
-def test_a_run_without_a_terminal_is_a_line_now_and_then() -> None:
-    console, clock = a_console(), Clock()
-    with LiveTable("dae on [x]", goal=20.0, console=console, clock=clock) as table:
-        assert text_of(console) == ""  # bad input has its one line alone
-        for generation in range(25):
-            table.update(a_record(generation, epochs=3.0, training_error=0.123456789))
-            clock.now += 1.0
-    heading, *lines = text_of(console).splitlines()
-    assert heading == "dae on [x], goal 20"
-    assert [line.split(",")[0] for line in lines] == ["generation 10", "generation 20"]
-    info = "epochs 3, training error 0.12346"
-    assert lines[0] == f"generation 10, evaluations 10,000, best 7.5, mean 0.333333, {info}, seconds 10.0"
-
-
-def test_a_run_on_a_terminal_is_a_table_of_its_last_generations() -> None:
-    console, clock = a_console(kind="xterm"), Clock()
-    with LiveTable("dae on [x]", console=console, clock=clock) as table:
-        table.update(a_record(0))
-        for generation in range(1, 31):
-            table.update(a_record(generation, epochs=2.0))
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text_of(console))
-    titles, *lines = shown.rpartition("generation ")[2].splitlines()
-    assert titles.split() == ["evaluations", "best", "mean", "epochs", "seconds"]
-    assert [line.split()[0] for line in lines if line] == [str(generation) for generation in range(19, 31)]
-    assert shown.count("dae on [x]\n") == 1
-
-
-# A study
-
-
-@pytest.mark.parametrize("kind", [None, "xterm-256color"])
-def test_names_of_a_users_model_are_shown_and_not_obeyed(kind: str | None) -> None:
-    console = a_console(kind=kind)
-    with LiveTable("mine\x1b]0;title\a on [red]x[/red]", console=console, clock=Clock()) as table:
-        table.update(a_record(1, **{"[red]loss[/red]\a": 1.0}))
-    shown = text_of(console)
-    assert r"mine\x1b]0;title\x07 on [red]x[/red]" in shown
-    assert "\a" not in shown
-    assert "[red]loss[/red]" in shown or kind is None  # a line comes later
 
 
 def a_progress(problems: int = 1, *, full_grid: bool = False, **changes: Any) -> Progress:
@@ -138,6 +64,24 @@ def test_a_study_on_a_terminal_is_a_table_that_goes_away() -> None:
         display.update(a_progress())
         assert len(text_of(console)) > len(first)
     assert text_of(console).count("\x1b[?25l") == text_of(console).count("\x1b[?25h") == 1  # the cursor is back
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_line_of_a_study_moves_with_the_clock_and_is_never_broken_in_a_word(width: int) -> None:
+    clock = Clock()
+    display = StudyDisplay(console=a_console(kind="xterm", width=width), clock=clock)
+    picture = display.picture(a_progress())
+    seen = []
+    for _ in range(3):
+        console = a_console(width=width)
+        console.print(picture)
+        lines = text_of(console).splitlines()
+        assert all(len(line) <= width for line in lines)
+        seen.append(" ".join(lines[0].split() + lines[1].split()))
+        clock.now += 65.1
+    assert ["so far" in line and "0 runs done, at least 2 left" in line for line in seen] == [True] * 3
+    assert [word in line for word, line in zip(("0 s so", "1 min 5 s", "2 min 10 s"), seen, strict=True)] == [True] * 3
+    assert len({line.partition(" runs")[0] for line in seen}) > 1  # the wheel has turned
 
 
 def test_problems_that_have_no_room_follow_in_turn() -> None:

@@ -1,0 +1,61 @@
+"""What whoever shows a run may know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from daedal.limits import Limits
+
+if TYPE_CHECKING:
+    from daedal.run.loop import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunProgress:
+    """How far a run is, also in the middle of a batch.
+
+    Attributes
+    ----------
+    has_begun
+        Whether all is prepared: kernels are compiled or loaded, and the clock runs.
+    seconds
+        Time on the clock, with that of the parts before.
+    calls
+        Rows that the objective was called for, and answered or failed for.
+    rows, answered
+        Rows of the batch under way, and how many of them have a value; 0 between batches.
+    """
+
+    has_begun: bool
+    seconds: float
+    calls: int
+    rows: int
+    answered: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunView:
+    """What a display knows of a run: what is run, the value to reach, what ends it, and, at any time, how far it is.
+
+    `progress` may be called from another thread: the run itself need not say anything, and waits for nobody.
+    """
+
+    title: str
+    goal: float | None
+    limits: Limits
+    progress: Callable[[], RunProgress]
+
+
+def progress_of(run: Run) -> RunProgress:
+    """Say how far a run is."""
+    evaluator = run.evaluator
+    batch = evaluator.under_way  # looked up once: it may be committed meanwhile
+    return RunProgress(
+        has_begun=run.has_begun,
+        seconds=run.clock.seconds,
+        calls=evaluator.evaluated + evaluator.failed,
+        rows=0 if batch is None else len(batch.x),
+        answered=0 if batch is None else batch.known + batch.answered,
+    )

@@ -1,0 +1,253 @@
+"""`daedal report`: pages of saved runs, checkpoints and stores, as files and served."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_helpers import Cli, Refused
+from process_helpers import wait_until
+from report_helpers import PageReader, read_html
+from watch_helpers import watched
+
+import daedal
+
+STUDY = """
+runs = 3
+popsizes = [20, 40]
+problems = [
+    "onemax:n=12",
+    { name = "<script>alert(1)</script>", problem = "mine.py:ones", n = 8, target = 8 },
+    { name = "=fails", problem = "mine.py:fails", n = 4, target = 4 },
+]
+algorithms = ["umda", { name = "<b>tree</b>", algorithm = "tree" }]
+"""
+OBJECTIVES = """
+def ones(x):
+    return x.sum(axis=1)
+
+def fails(x):
+    raise ValueError("<i>no</i>")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OBJECTIVES)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def page(path: str) -> PageReader:
+    return read_html(Path(path).read_text(encoding="utf-8"))
+
+
+def test_a_saved_run_becomes_a_page_again_and_again(here: Cli, folder: Path) -> None:
+    words = ("solve", "trap:k=4,n=16", "-a", "dae", "--popsize", 60, "--max-generations", 3, "--seed", 1)
+    assert here(*words, "--save", "run.npz").returncode == 0
+    for _ in range(2):
+        done = here("report", "run.npz", "-o", "report.html")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "report.html" in done.stderr
+    shown = page("report.html")
+    assert shown.sections()[0] == "answer"
+    assert {"progress", "time", "entropy", "curves", "epochs"} <= set(shown.figures)
+    again = daedal.load("run.npz").again
+    assert again
+    assert again in shown.text
+
+
+def test_a_checkpoint_that_goes_on_becomes_a_page(here: Cli, folder: Path) -> None:
+    words = ("solve", "onemax:n=30", "-a", "umda", "--popsize", 40, "--max-generations", 2, "--seed", 1)
+    here(*words, "--checkpoint", "run.ckpt", "--every", 1)
+    assert here("report", "run.ckpt", "-o", "report.html").returncode == 0
+    assert "evaluations" in page("report.html").text
+
+
+def test_a_store_becomes_a_page_with_every_text_escaped(here: Cli, folder: Path) -> None:
+    here("study", "run", "study.toml", "--store", "s.db", "--workers", 1, "--full-grid")
+    assert here("report", "s.db", "-o", "study.html").returncode == 0
+    shown = page("study.html")
+    assert shown.sections() == ["table", "sizes", "runtime", "anytime", "failures"]
+    assert shown.count("script") == 3
+    assert shown.count("b") == shown.count("i") == 0
+    assert "<script>alert(1)</script>" in shown.text
+    assert "<i>no</i>" in shown.text
+    names = {trace["name"] for figure in shown.figures.values() for trace in figure["data"]}
+    assert not [name for name in names if "<" in name]
+    solved = shown.figures["solved-0"]["data"][0]
+    assert solved["x"] == [20.0, 40.0]
+    runtime = shown.figures["runtime-0"]["data"][0]
+    assert runtime["y"] == sorted(runtime["y"])
+    assert shown.figures["runtime-0"]["layout"]["xaxis"]["type"] == "log"
+
+
+def test_a_study_with_budgets_becomes_a_page(here: Cli, folder: Path) -> None:
+    Path("b.toml").write_text('runs = 2\nbudgets = [30, 60]\nproblems = ["onemax:n=12"]\nalgorithms = ["umda"]\n')
+    here("study", "run", "b.toml", "--store", "b.db", "--workers", 1)
+    assert here("report", "b.db", "-o", "b.html").returncode == 0
+    assert {"solved-0", "best-0", "seconds-0", "anytime-0"} <= set(page("b.html").figures)
+
+
+def test_a_study_without_any_run_has_a_page(here: Cli, folder: Path) -> None:
+    from daedal.studies.spec import Study
+    from daedal.studies.store import Store
+
+    with Store("empty.db") as store:
+        store.remember(Study.from_dict({"problems": ["onemax:n=12"], "algorithms": ["umda"], "popsizes": [20]}))
+    assert here("report", "empty.db", "-o", "empty.html").returncode == 0
+    assert "No run has ended yet." in page("empty.html").text
+
+
+def test_what_cannot_be_reported_is_one_line(here: Cli, refused: Refused, folder: Path) -> None:
+    Path("text.html").write_text("mine")
+    Path("garbage.npz").write_bytes(b"PK\3\4garbage")
+    with sqlite3.connect("other.db") as other:
+        other.execute("CREATE TABLE mine (x)")
+    other.close()
+    here("solve", "onemax:n=8", "--seed", 1, "--save", "run.npz")
+    os.mkfifo("pipe")
+    for words, says in {
+        ("run.npz",): "-o report.html",
+        ("run.npz", "-o", "x.html", "--watch"): "got both",
+        ("run.npz", "-o", "-"): "expected a file",
+        ("run.npz", "-o", "x.html", "--port", "80"): "--watch",
+        ("run.npz", "-o", "run.npz"): "files of their own",
+        ("run.npz", "-o", "text.html"): "stays as it is",
+        ("run.npz", "-o", "no/x.html"): "no folder",
+        ("run.npz", "-o", "x.html", "--study", "1"): "store of a study",
+        ("nothing.npz", "-o", "x.html"): "found nothing there",
+        (".", "-o", "x.html"): "not a file",
+        ("pipe", "-o", "x.html"): "not a file",
+        ("text.html", "-o", "x.html"): "text.html",
+        ("garbage.npz", "-o", "x.html"): "garbage.npz",
+        ("other.db", "-o", "x.html"): "something else",
+        ("run.npz", "--watch", "--port", "70000"): "65535",
+    }.items():
+        refused(here("report", *words), says)
+    assert not Path("x.html").exists()
+    assert Path("text.html").read_text() == "mine"
+
+
+def asked(port: int, method: str = "GET", path: str = "/", **headers: str) -> tuple[int, dict[str, str], str]:
+    """Ask a server as a browser would, or as one would not."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.putrequest(method, path, skip_host="Host" in headers)
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def test_the_server_answers_for_its_page_and_for_nothing_else(
+    here: Cli, folder: Path, plain_environment: dict[str, str]
+) -> None:
+    here("solve", "onemax:n=8", "--seed", 1, "--save", "run.npz")
+    with watched(plain_environment, "run.npz") as (port, _):
+        status, headers, text = asked(port)
+        assert status == 200
+        assert read_html(text).sections()[0] == "answer"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["cache-control"] == "no-store"
+        status, headers, text = asked(port, "HEAD")
+        assert (status, text) == (200, "")
+        assert int(headers["content-length"]) > 1_000_000
+        for path in (
+            "/run.npz",
+            "/../run.npz",
+            "/mine.py",
+            "//run.npz",
+            "/index.html",
+            "/?x",
+            "/data/",
+            "/%2e%2e/",
+            "*",
+        ):
+            assert asked(port, path=path)[0] == 404, path
+        for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"):
+            status, headers, _ = asked(port, method)
+            assert (status, headers["allow"]) == (405, "GET, HEAD"), method
+        assert asked(port, "BREW")[0] == 501
+        assert asked(port, Host=f"localhost:{port}")[0] == 200
+        for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", "", f"[::1]:{port}"):
+            assert asked(port, Host=host)[0] == 403, host
+            assert asked(port, path="/data", Host=host)[0] == 403, host
+        assert _listening(port) == {"127.0.0.1"}
+
+
+def _listening(port: int) -> set[str]:
+    """Give the addresses of this machine at which somebody answers on a port."""
+    own = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+    found = set()
+    for address in {*map(str, own), "127.0.0.1", "127.0.0.2"}:
+        with socket.socket() as probe:
+            probe.settimeout(10)
+            if probe.connect_ex((address, port)) == 0:
+                found.add(address)
+    return found
+
+
+def test_a_port_that_is_taken_is_one_line(here: Cli, refused: Refused, folder: Path) -> None:
+    here("solve", "onemax:n=8", "--seed", 1, "--save", "run.npz")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        refused(here("report", "run.npz", "--watch", "--port", taken.getsockname()[1]), "cannot listen")
+
+
+def test_news_come_when_the_source_changes_and_the_last_good_page_stays(
+    here: Cli, folder: Path, plain_environment: dict[str, str]
+) -> None:
+    solve = ("solve", "onemax:n=8", "--save", "run.npz", "--seed")
+    here(*solve, 1)
+    with watched(plain_environment, "run.npz") as (port, _):
+
+        def news(version: str) -> Any:
+            return json.loads(asked(port, path=f"/data?version={version}")[2])
+
+        first = news("")
+        assert {"body", "figures", "version", "note", "title"} <= set(first)
+        assert "body" not in news(first["version"])
+        here(*solve, 2)
+        second = news(first["version"])
+        assert "seed 2" in second["body"]
+        whole = Path("run.npz").read_bytes()
+        Path("run.npz").write_bytes(whole[:500])
+        damaged = news(second["version"])
+        assert damaged["bad"]
+        assert "cannot be read" in damaged["note"]
+        assert "body" not in damaged
+        assert "seed 2" in asked(port)[2]
+        Path("run.npz").unlink()
+        assert news(second["version"])["bad"]
+        Path("run.npz").write_bytes(whole)
+        assert not news(second["version"])["bad"]
+
+
+def test_a_store_that_is_looked_at_is_never_locked(here: Cli, folder: Path, plain_environment: dict[str, str]) -> None:
+    from daedal.studies.store import Store
+
+    here("study", "run", "study.toml", "--store", "s.db", "--workers", 1, "--full-grid")
+    with watched(plain_environment, "s.db") as (port, _), Store("s.db", timeout=0.0) as writer:
+        study, _, _ = writer.study()
+        cell = study.cells()[0]
+        versions = set()
+        for seed in range(100, 120):
+            writer.record(cell, seed, "an error", status="failed")  # without any wait for a lock
+            versions.add(json.loads(asked(port, path="/data")[2])["version"])
+        assert versions
+        writer.remember(study, confirm=3)
+        wait_until(lambda: json.loads(asked(port, path="/data")[2])["version"] not in versions)
