@@ -178,3 +178,12 @@ def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDA
         return rows, np.array([float(line[1]) for line in words])
     except ValueError as error:
         raise ValueError(f"expected a number behind each row in {path}: {error}") from error
+
+
+def check_save(path: Path | None) -> None:
+    """Refuse a place where a run cannot be saved, before it begins."""
+    from daedal.storage.checkpoint_file import SAVED_RUN
+    from daedal.storage.kinds import check_place
+
+    if path is not None:
+        check_place(path, SAVED_RUN)

@@ -14,6 +14,7 @@ from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.objectives.spec import by_value, read_objective
 from daedal.run.checkpoint import Checkpointer, load_checkpoint
 from daedal.run.resume import restored_config
+from daedal.storage.kinds import check_apart
 
 
 def resume(
@@ -33,10 +34,13 @@ def resume(
     dask_timeout: options.DaskTimeout = EXECUTOR_TIMEOUT,
     persistent: Annotated[bool, typer.Option("--persistent", help="Keep one process of cmd:PROGRAM running.")] = False,
     every: options.Every = "60s",
+    save: options.Save = None,
     as_json: options.AsJson = False,
     history: options.History = False,
 ) -> None:
     """Go on with a run from its checkpoint, as if it had never been broken off."""
+    check_apart({"the checkpoint": checkpoint, "--save": save})
+    options.check_save(save)
     state = load_checkpoint(checkpoint)
     checkpointer = Checkpointer(checkpoint.resolve(), every, overwrite=True)  # behind a link, the file itself
     size = state.part("config").whole("n")
@@ -51,4 +55,4 @@ def resume(
         ).evaluated_by(workers=workers, executor=executor, executor_timeout=dask_timeout)
         result = config.run(state=state, checkpointer=checkpointer, display=live_display)
     name = problem if problem is not None else state.part("config").text("objective")
-    report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm)
+    report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm, save=save)

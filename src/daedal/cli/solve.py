@@ -34,8 +34,7 @@ from daedal.run.config import RunConfig
 from daedal.run.noise import noise_of
 from daedal.run.view import RunView
 from daedal.settings.plugins import is_file_spec
-from daedal.storage.checkpoint_file import SAVED_RUN
-from daedal.storage.kinds import check_apart, check_place
+from daedal.storage.kinds import check_apart
 from daedal.types import to_text
 
 
@@ -99,8 +98,7 @@ def solve(
         | {"the problem": file_of(problem), "--algorithm": file_of(algorithm)}
     )
     checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=force)
-    if save is not None:
-        check_place(save, SAVED_RUN)
+    options.check_save(save)
     with stdout_kept():  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
         variables = options.space_of(space, n)
@@ -143,9 +141,15 @@ def solve(
             command=" ".join(map(quoted, ["daedal", *again])),
         )
         result = config.run(checkpointer=checkpointer, display=live_display, log=log)
-    save_result(result, save)
     report_result(
-        problem, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm, again=again
+        problem,
+        result,
+        as_json=as_json,
+        history=history,
+        checkpoint=checkpoint,
+        algorithm=algorithm,
+        save=save,
+        again=again,
     )
 
 
@@ -162,14 +166,6 @@ def dask_or_none(workers: int | None, dask: str | None, timeout: float) -> Itera
         yield executor
 
 
-def save_result(result: Result, path: Path | None) -> None:
-    """Save a result, if that is asked for; who asks to end meanwhile gets it whole."""
-    if path is not None:
-        with interrupts_held():
-            result.save(path)
-        say(f"{'saved':<8}{shown(path)}; daedal report {shlex.quote(shown(path))} -o report.html makes a page of it")
-
-
 def live_display(view: RunView) -> LiveDisplay:
     """Make what shows a run as it goes."""
     return LiveDisplay(view, capture=True)
@@ -183,9 +179,10 @@ def report_result(
     history: bool,
     checkpoint: Path | None,
     algorithm: str | None,
+    save: Path | None = None,
     again: Sequence[str] | None = None,
 ) -> None:
-    """Write a result, and end with the exit code that goes with it; who asks to end meanwhile gets it all the same.
+    """Write a result, and save it, and end with the exit code that goes with it; who asks to end meanwhile waits.
 
     `again` are the words of the command that makes the run again; what can go on is not begun again.
     """
@@ -196,6 +193,10 @@ def report_result(
             _print_json(problem, result, history=history)
         else:
             show(result, console, again=None if goes_on else again)
+        if save is not None:
+            result.save(save)
+    if save is not None and not as_json:
+        write_command(console, f"{'page':<{MARGIN}}", ["report", shown(save), "-o", "report.html"])
     if goes_on and checkpoint is not None:
         objective = [] if spec_parts(problem)[0] == "problem" else [problem]
         if algorithm is not None and is_file_spec(algorithm):

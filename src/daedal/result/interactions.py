@@ -26,7 +26,7 @@ _EQUATIONS = 4  # differences for each variable, with which they are fitted
 _CLIMBED = 1 / 3  # differences for each row, from which on rows come from climbs
 _VALUES = 0.2  # weight of the fit to values beside the one to differences: rows of a climb are all alike
 _ROWS, _SCREENED = 8000, 100_000  # of a fit
-_CELLS = 2_000_000  # rows times variables of a fit: some seconds
+_CELLS = 1_200_000  # rows times variables of a fit: some seconds
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
