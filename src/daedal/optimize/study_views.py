@@ -47,7 +47,7 @@ def card(snapshot: Snapshot, status: Status, store: Path) -> str:
     parts = [
         f"<div><b>{escaped(counts_text(snapshot, status))}</b></div>",
         f'<div style="{_SOFT}">{escaped(str(store))}</div>',
-        f'<div style="max-height:32em;overflow:auto">{table.html()}</div>',
+        table.html(),
         *(f"<div>{escaped(counted(times, 'time'))}: {escaped(error)}</div>" for error, times in errors),
     ]
     return f'<div style="{_BOX}">{"".join(parts)}</div>'

@@ -10,41 +10,58 @@ from daedal.settings.texts import printable
 from daedal.studies.tables.content import LEFT, Cell
 from daedal.studies.tables.sheets import Sheet
 
-_LOOKS = {"dim": "opacity:.65", "yellow": "color:#a06000", "bold": "font-weight:600"}
-_CELL = "padding:2px 9px;white-space:nowrap"
+_STYLE = (
+    ".daedal-study table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    ".daedal-study .scroll{overflow:auto;max-height:32em}"
+    ".daedal-study th,.daedal-study td{padding:2px 9px;text-align:left;white-space:nowrap}"
+    ".daedal-study tbody{border-top:1px solid #8886}"
+    ".daedal-study .number{text-align:right}.daedal-study th[scope=colgroup]{text-align:center}"
+    ".daedal-study .soft{opacity:.7}.daedal-study .bad{color:#a06000}.daedal-study .strong{font-weight:600}"
+    ".daedal-study p{margin:2px 9px;font-size:.85em}"
+)
+_KINDS = {"bold": "strong", "dim": "soft", "yellow": "bad"}
+
+
+def sheet_markup(sheet: Sheet) -> str:
+    """Write a sheet as a table, one body for each problem; titles stand above their group where it wants that."""
+    left = [column.title in LEFT for column in sheet.columns]
+    over = ""
+    if any(column.over for column in sheet.columns):
+        spans = [(name, len(list(of_name))) for name, of_name in groupby(sheet.columns, key=lambda column: column.over)]
+        over = "".join(f'<th colspan="{count}" scope="colgroup">{escaped(name)}</th>' for name, count in spans)
+    titles = "".join(
+        f"<th scope=col{_class('' if names else 'number')}>{escaped(column.title)}</th>"
+        for column, names in zip(sheet.columns, left, strict=True)
+    )
+    head = f"<thead>{f'<tr>{over}</tr>' if over else ''}<tr>{titles}</tr></thead>"
+    bodies = []
+    for group in sheet.groups:
+        lines = [
+            "".join(_cell(cell, is_name) for cell, is_name in zip(line, left, strict=True)) for line in group.lines
+        ]
+        title = " ".join(filter(None, group.title))
+        above = f'<tr><th colspan="{len(left)}" scope="rowgroup">{escaped(title)}</th></tr>' if sheet.headed else ""
+        bodies.append(f"<tbody>{above}{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody>")
+    return f'<div class="scroll" tabindex="0"><table class="study">{head}{"".join(bodies)}</table></div>'
+
+
+def _cell(cell: Cell, is_name: bool) -> str:
+    text = f"<strong>{escaped(cell.text)}</strong>*" if cell.star else escaped(cell.text)
+    text += f" <small>± {escaped(cell.sd)}</small>" if cell.sd else ""
+    kinds = [*([] if is_name else ["number"]), *([_KINDS[cell.style]] if cell.style in _KINDS else [])]
+    return f"<td{_class(' '.join(kinds))}>{text}</td>"
+
+
+def _class(kinds: str) -> str:
+    return f' class="{kinds}"' if kinds else ""
 
 
 def sheet_html(sheet: Sheet, legend: Sequence[str]) -> str:
-    """Write a sheet with a column of problems as a table, and its legend below."""
-    rule = "border-top:1px solid #8886;"
-    lines = [_overs(sheet)] if any(column.over for column in sheet.columns) else []
-    lines.append("".join(_cell("th", Cell(text=one.title), one.title in LEFT) for one in sheet.columns))
-    body = [f"<tr>{line}</tr>" for line in lines]
-    left = [column.title in LEFT for column in sheet.columns]
-    for group in sheet.groups:
-        for number, line in enumerate(group.lines):
-            cells = "".join(_cell("td", cell, on_left) for cell, on_left in zip(line, left, strict=True))
-            body.append(f'<tr style="{"" if number else rule}">{cells}</tr>')
-    notes = "".join(f'<div style="opacity:.7;font-size:.85em">{escaped(sentence)}</div>' for sentence in legend)
-    table = f'<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">{"".join(body)}</table>'
-    return f'<div style="overflow-x:auto">{table}</div>{notes}'
+    """Write a sheet as a table that needs no other page's style, and its legend below."""
+    notes = "".join(f'<p class="soft">{escaped(sentence)}</p>' for sentence in legend)
+    return f'<div class="daedal-study"><style>{_STYLE}</style>{sheet_markup(sheet)}{notes}</div>'
 
 
 def escaped(text: str) -> str:
     """Write a text of a user so that a browser shows it, and obeys nothing in it."""
     return html.escape(printable(text))
-
-
-def _overs(sheet: Sheet) -> str:
-    """Give the line above the titles, each text of it across its columns."""
-    parts = []
-    for over, across in groupby(sheet.columns, key=lambda column: column.over):
-        parts.append(f'<th colspan="{len(list(across))}" style="{_CELL};text-align:center">{escaped(over)}</th>')
-    return "".join(parts)
-
-
-def _cell(tag: str, cell: Cell, on_left: bool) -> str:
-    text = f"<b>{escaped(cell.text)}*</b>" if cell.star else escaped(cell.text)
-    sd = f" ± {escaped(cell.sd)}" if cell.sd else ""
-    look = _LOOKS.get(cell.style, "")
-    return f'<{tag} style="{_CELL};text-align:{"left" if on_left else "right"};{look}">{text}{sd}</{tag}>'
