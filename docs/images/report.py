@@ -43,7 +43,7 @@ def main() -> None:
     both = Image.new("RGB", (WIDTH * len(columns), max(one.height for one in columns)), "white")
     for at, one in enumerate(columns):
         both.paste(one, (WIDTH * at, 0))
-    both.quantize(128).save(HERE / "report.png", optimize=True)
+    both.quantize(256).save(HERE / "report.png", optimize=True)
 
 
 def _edge(boxes: dict[str, list[float]], name: str, which: int) -> int:
