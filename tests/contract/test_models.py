@@ -130,6 +130,36 @@ def info_is_numbers_by_name(model: Model) -> None:
     json.dumps(dict(info), allow_nan=False)
 
 
+def what_it_says_of_pairs_is_a_matrix_that_shows_who_agrees(model: Model) -> None:
+    """Two variables of three are copies of each other: whoever has a view of pairs sees it."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 2, (400, 3), dtype=np.uint8)
+    x = x[:, [0, 1, 0, 2]]
+    fitted = fit(model, x)
+    linkage = fitted.linkage()
+    if linkage is None:
+        assert fitted.linkage_source == ""
+        return
+    assert linkage.shape == (4, 4)
+    assert linkage.dtype == np.float64
+    assert np.isfinite(linkage).all()
+    assert (linkage == linkage.T).all()
+    assert linkage.min() >= 0 == np.diagonal(linkage).max()
+    assert np.unravel_index(np.argmax(linkage), (4, 4)) == (0, 2)
+    assert fitted.linkage_source
+
+
+def training_is_told_with_its_epochs(model: Model) -> None:
+    fitted = fit(model, parents())
+    curve = fitted.curve()
+    assert (curve is None) == ("epochs" not in fitted.info)
+    if curve is not None:
+        assert len(curve.epochs) == len(curve.errors) > 1
+        assert (np.diff(curve.epochs) > 0).all()
+        assert curve.epochs[-1] == fitted.info["epochs"]
+        assert np.isfinite(curve.errors).all()
+
+
 def hyperparameters_are_frozen_and_can_be_printed(model: Model) -> None:
     assert dataclasses.replace(model) == model
     assert hash(dataclasses.replace(model)) == hash(model)
@@ -158,6 +188,8 @@ CHECKS: list[Callable[[Model], None]] = [
     fitting_leaves_the_previous_fit_alone,
     any_parents_are_fine,
     info_is_numbers_by_name,
+    what_it_says_of_pairs_is_a_matrix_that_shows_who_agrees,
+    training_is_told_with_its_epochs,
     hyperparameters_are_frozen_and_can_be_printed,
     nothing_is_drawn_from_the_global_generator,
     runs_in_the_loop,
