@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import daedal
+from daedal.optimizers.registry import find_algorithm
 
 
 def main() -> None:
@@ -35,16 +36,19 @@ def main() -> None:
             max_evaluations=given.evaluations,
             max_generations=10**6,
             patience=10**6,
+            target=1e9,  # out of reach: the run makes all its evaluations
+            **({"popsize": "auto"} if "popsize" in find_algorithm(given.algorithm).settings() else {}),
         )
         ran = time.perf_counter()
         result.save(Path(folder) / "run.npz")
         loaded = daedal.load(Path(folder) / "run.npz")
-        began_page = time.perf_counter()
+        began_page, cpu = time.perf_counter(), time.process_time()
         loaded.report(page)
+        cpu = time.process_time() - cpu
         seconds, size = time.perf_counter() - began_page, page.stat().st_size / 1e6
         saved = (Path(folder) / "run.npz").stat().st_size / 1e6
     print(f"{given.algorithm}, n={given.n}, {result.evaluations:,} evaluations, {result.generations:,} generations")
-    print(f"run {ran - began:.1f} s; saved {saved:.1f} MB; page {seconds:.1f} s, {size:.2f} MB")
+    print(f"run {ran - began:.1f} s; saved {saved:.1f} MB; page {seconds:.1f} s ({cpu:.1f} s CPU), {size:.2f} MB")
     if seconds >= 20 or size >= 6:
         sys.exit("the page takes too long, or is too large")
 

@@ -1,4 +1,5 @@
 from daedal import models as models
+from daedal import plot as plot
 from daedal import problems as problems
 from daedal import sklearn as sklearn
 from daedal.evaluation.caller import ObjectiveError as ObjectiveError
@@ -12,6 +13,8 @@ from daedal.optimize import load as load
 from daedal.optimize import maximize as maximize
 from daedal.optimize import minimize as minimize
 from daedal.optimize import resume as resume
+from daedal.optimize.study import StoredStudy as StoredStudy
+from daedal.optimize.study import study as study
 from daedal.optimizers.base import BaseOptimizer as BaseOptimizer
 from daedal.optimizers.base import Optimizer as Optimizer
 from daedal.optimizers.configuration import Algorithm as Algorithm

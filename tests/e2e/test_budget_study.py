@@ -135,7 +135,8 @@ def test_every_way_to_look_at_it(folder: Path, here: Any, tmp_path: Path) -> Non
     pytest.importorskip("matplotlib")
     done = here("study", "plot", "--store", store, "-o", tmp_path / "figures", "--problem", "slow")
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["anytime.png", "anytime.svg"]
+    names = ("anytime.png", "anytime.svg", "slow-convergence.png", "slow-convergence.svg")
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == list(names)
 
 
 def test_what_makes_no_sense_with_budgets_is_one_line(

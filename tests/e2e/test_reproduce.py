@@ -61,7 +61,7 @@ def test_the_figures(here: Any, tmp_path: Path) -> None:
     done = here("reproduce", "figures", *words, "-o", tmp_path / "figures")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     starts = {path.name: path.read_bytes()[:4] for path in (tmp_path / "figures").iterdir()}
-    names = ("nk-n34-k4-i1", "trap-k5-n75")
+    names = [f"{name}{kind}" for name in ("nk-n34-k4-i1", "trap-k5-n75") for kind in ("", "-convergence")]
     assert starts == {f"{n}.{form}": start for n in names for form, start in (("png", b"\x89PNG"), ("svg", b"<?xm"))}
 
 

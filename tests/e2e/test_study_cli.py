@@ -295,7 +295,8 @@ def test_figures_have_names_of_their_own(made: Made, here: Any, tmp_path: Path) 
     done = here("study", "plot", "--store", made.store, "-o", tmp_path / "new" / "figures", "--problem", "[/b] four")
     assert (done.returncode, done.stdout) == (0, "")
     written = sorted((tmp_path / "new" / "figures").iterdir())
-    assert [path.name for path in written] == ["b-four.png", "b-four.svg"]
+    names = [f"b-four{kind}.{form}" for kind in ("-convergence", "") for form in ("png", "svg")]
+    assert [path.name for path in written] == names
     assert sorted(done.stderr.splitlines()) == list(map(str, written))
     assert written[0].read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert b"<svg " in written[1].read_bytes()
@@ -305,7 +306,9 @@ def test_figures_have_names_of_their_own(made: Made, here: Any, tmp_path: Path) 
         store.remember(Study.from_dict({"runs": 1, "popsizes": [9], "problems": problems, "algorithms": ["umda"]}))
     assert here("study", "plot", "--store", tmp_path / "results.db", "-o", tmp_path / "figures").returncode == 0
     found = sorted(path.name for path in (tmp_path / "figures").glob("*.svg"))
-    assert found == ["A-b-3.svg", "a-b-2-2.svg", "a-b-2.svg", "a-b.svg", "β.svg", "β" * 60 + ".svg"]
+    sizes = ["A-b-3", "a-b-2-2", "a-b-2", "a-b", "β", "β" * 60]
+    assert [name for name in found if "-convergence" not in name] == sorted(f"{name}.svg" for name in sizes)
+    assert len(found) == 2 * len(sizes)
 
 
 def test_merge(made: Made, here: Any, refused: Any, tmp_path: Path) -> None:

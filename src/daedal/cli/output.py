@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
@@ -20,7 +19,6 @@ from daedal.storage.atomic import replace_file
 from daedal.storage.kinds import Kind, check_apart
 
 _NARROWEST = 20  # columns beside a margin
-_LONGEST_NAME = 60  # of a file: a letter may take four of its 255 bytes
 
 
 def finite(value: float | None) -> float | None:
@@ -117,19 +115,3 @@ def write_pieces(pieces: Iterable[bytes], output: Path | None, kind: Kind) -> No
     for piece in pieces:
         sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()
-
-
-def new_folder(folder: Path) -> None:
-    """Make a folder, where there is none."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(
-            f"expected a folder to write to at {shown(folder)}, but it cannot be made: {error.strerror}"
-        ) from error
-
-
-def file_name(name: str) -> str:
-    """Give a name that every file system takes, without an ending."""
-    plain = re.sub(r"[^\w.]+|_+", "-", name.replace("=", "")).strip("-.")
-    return plain[:_LONGEST_NAME] or "figure"

@@ -10,11 +10,14 @@ import typer
 
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.help import HelpfulCommand, group_of_commands
+from daedal.cli.output import shown
 from daedal.cli.study import Confirm, Figures, FullGrid, RetryFailed, StorePath, TableForm, Workers
-from daedal.cli.study_output import Form, Holm, StarTest, TestName, plot_problems, prepare_figures, test_named
+from daedal.cli.study_output import Form, Holm, StarTest, TestName, test_named, write_figures
 from daedal.cli.study_run import checked_order, run_and_show, run_with_display
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
+from daedal.plot.study_figures import check_figures
 from daedal.studies.paper import FIGURES, table1
+from daedal.studies.snapshot import read_store
 from daedal.studies.store import Store
 
 app = group_of_commands("Repeat the experiment of the paper.")
@@ -79,10 +82,9 @@ def figures(
     """Draw the paper's two figures: best fitness against evaluations and against CPU time."""
     study = table1(problems=FIGURES, algorithms=algorithm or (), runs=runs, max_popsize=max_popsize)
     order = checked_order(workers=workers, full_grid=True, confirm=None, retry_failed=retry_failed)
-    prepare_figures(study, output)  # now, and not after hours of work
+    check_figures(study, output, shown(output))  # now, and not after hours of work
     with Store(store) as opened:
         finished = run_with_display(study, opened, order, dask=dask, dask_timeout=dask_timeout)
-        found = opened.runs()
-    plot_problems(study, found, [], output)
+    write_figures(read_store(store, study=study), [], output)
     if not finished:
         sys.exit(INTERRUPTED)

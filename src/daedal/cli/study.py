@@ -20,24 +20,22 @@ from daedal.cli.study_output import (
     Holm,
     StarTest,
     TestName,
-    plot_problems,
-    show_budgets,
-    show_rows,
-    show_sizes,
     show_status,
     test_named,
+    write_figures,
+    write_table,
 )
 from daedal.cli.study_run import checked_order, run_and_show
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
-from daedal.studies.analysis import analyse
-from daedal.studies.budgets import analyse_budgets
 from daedal.studies.example import EXAMPLE
 from daedal.studies.export import export as exported
 from daedal.studies.files import TABLES
 from daedal.studies.run import COLUMNS
+from daedal.studies.snapshot import read_store
 from daedal.studies.spec import Study
 from daedal.studies.status import study_status
 from daedal.studies.store import Store
+from daedal.studies.tables.table import StudyTable
 from daedal.studies.wording import counted
 
 app = group_of_commands("Compare algorithms on many problems; a store keeps every run.")
@@ -153,16 +151,8 @@ def show_table(
         runs = opened.runs()
     form = form or _by_suffix(output, {".md": Form.MARKDOWN, ".tex": Form.LATEX, ".csv": Form.CSV, ".json": Form.JSON})
     form = form or Form.RICH
-    name = test_named(test)
-    if study.budgets:
-        if sizes:
-            raise ValueError("expected a study that looks for population sizes with --sizes, got one with budgets")
-        show_budgets(analyse_budgets(study, runs, test=name, correct=holm), form, output, test=name, holm=holm)
-        return
-    if sizes:
-        show_sizes(study, runs, form, output)
-        return
-    show_rows(analyse(study, runs, test=name, correct=holm, confirm=confirm), form, output, test=name, holm=holm)
+    table = StudyTable(study=study, runs=runs, confirm=confirm, test=test_named(test), holm=holm, sizes=sizes)
+    write_table(table, form, output)
 
 
 def _by_suffix(output: Path | None, forms: Mapping[str, _Kind]) -> _Kind | None:
@@ -192,14 +182,13 @@ def plot(
     problem: Annotated[list[str] | None, typer.Option("--problem", help="A problem of the study; repeat it.")] = None,
     number: Number = None,
 ) -> None:
-    """Draw the average best fitness against evaluations and CPU time, one figure a problem, as SVG and PNG.
+    """Draw the average best fitness against evaluations and CPU time, and how runs went: two figures a problem.
 
-    With budgets: the median and the quartiles against the budget, one panel a problem.
+    With budgets: the median and the quartiles against the budget, one panel a problem. All as SVG and PNG.
     """
     with Store(store, create=False) as opened:
         study, _, _ = chosen_study(opened, number)
-        runs = opened.runs()
-    plot_problems(study, runs, problem or [], output)
+    write_figures(read_store(store, study=study), problem or [], output)
 
 
 @app.command(cls=HelpfulCommand)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from contextlib import nullcontext
@@ -11,16 +10,15 @@ from pathlib import Path
 from daedal.cli import INTERRUPTED
 from daedal.cli.output import say, shown, stdout_kept
 from daedal.cli.study_display import StudyDisplay
-from daedal.cli.study_output import Form, show_budgets, show_rows
+from daedal.cli.study_output import Form, write_table
 from daedal.evaluation.dask import dask_executor
-from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, check_executor_timeout
-from daedal.studies.analysis import analyse
-from daedal.studies.budgets import analyse_budgets
+from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, available_cores, check_executor_timeout
 from daedal.studies.progress import MOST_CONFIRMED, Order, Progress
 from daedal.studies.rank_tests import Test
 from daedal.studies.runner import run_study
 from daedal.studies.spec import Study
 from daedal.studies.store import Store
+from daedal.studies.tables.table import StudyTable
 from daedal.studies.wording import counted
 
 
@@ -30,9 +28,11 @@ def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int |
         raise ValueError(f"expected --workers of at least 1, and at most {MOST_WORKERS:,}, got --workers {workers}")
     if confirm is not None and not 0 <= confirm <= MOST_CONFIRMED:
         raise ValueError(f"expected --confirm of 0 to {MOST_CONFIRMED:,}, got --confirm {confirm}")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Order(
-        workers=cores if workers is None else workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed
+        workers=available_cores() if workers is None else workers,
+        full_grid=full_grid,
+        confirm=confirm,
+        retry_failed=retry_failed,
     )
 
 
@@ -52,14 +52,9 @@ def run_and_show(
         finished = run_with_display(study, store, order, dask=dask, dask_timeout=dask_timeout)
         _, confirm, _ = store.study()  # an earlier order may have asked for it
         runs = store.runs()
-    if study.budgets:
-        of_budgets = analyse_budgets(study, runs, test=test, correct=holm)
-        show_budgets(of_budgets, form, None, test=test, holm=holm)
-        failed = sum(row.failed for row in of_budgets)
-    else:
-        rows = analyse(study, runs, test=test, correct=holm, confirm=confirm)
-        show_rows(rows, form, None, test=test, holm=holm)
-        failed = sum(row.failed for row in rows)
+    table = StudyTable(study=study, runs=runs, confirm=confirm, test=test, holm=holm)
+    write_table(table, form, None)
+    failed = table.failed
     if failed:
         have = "has" if failed == 1 else "have"
         told = f"daedal study status --store {shlex.quote(shown(path))} says why"

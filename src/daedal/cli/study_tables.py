@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -13,12 +14,14 @@ from rich.text import Text
 from daedal.studies.analysis import Row, Runs
 from daedal.studies.budgets import BudgetRow
 from daedal.studies.published import PublishedTable
+from daedal.studies.published import published as papers_table
 from daedal.studies.rank_tests import Test
 from daedal.studies.spec import Study
 from daedal.studies.tables.budgets import DISPENSABLE, budget_legend, budget_sheet
 from daedal.studies.tables.content import LEFT, NONE, OPEN, OTHER, Cell, of_rows, problem_title, size_lines
 from daedal.studies.tables.legend import legend_of
 from daedal.studies.tables.sheets import Column, Group, Sheet, one_below_other, side_by_side, with_names, with_problems
+from daedal.studies.tables.table import StudyTable
 
 _ASCII = {" ± ": " +-", "≥ ": ">=", NONE: "-", OPEN: "?", OTHER: "+", "─": "-"}  # as wide: columns stay in line
 _GAP = Text("  ")
@@ -53,6 +56,22 @@ def rich_table(
     ways = (True, False) if published else (False,)
     sheets = [form(rows, published, beside=beside) for form in (side_by_side, one_below_other) for beside in ways]
     return Laid(sheets, legend_of(rows, published, test, correct) if legend else [], width)
+
+
+def terminal_table(table: StudyTable) -> ConsoleRenderable:
+    """Lay out the table of a study, whichever it is."""
+    if table.study.budgets:
+        return budget_table(table.budget_rows, test=table.test, correct=table.holm)
+    if table.sizes:
+        return sizes_table(table.study, table.runs)
+    return rich_table(table.rows, published=papers_table(), test=table.test, correct=table.holm)
+
+
+def table_text(table: StudyTable, width: int | None = None) -> str:
+    """Write the table of a study as text of so many columns, or as many as the terminal has."""
+    written = io.StringIO()
+    Console(file=written, width=width, highlight=False, color_system=None).print(terminal_table(table))
+    return written.getvalue().rstrip("\n")
 
 
 def sizes_table(study: Study, runs: Runs) -> ConsoleRenderable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
@@ -31,6 +32,11 @@ def check_executor_timeout(seconds: float) -> float:
 
 MOST_WORKERS = 10_000
 """Processes: more than any machine here holds, so that a slip of the pen does not bring it down."""
+
+
+def available_cores() -> int:
+    """Say how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, kw_only=True)

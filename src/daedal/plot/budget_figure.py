@@ -13,12 +13,11 @@ from daedal.plot.style import (
     GREY,
     LINES,
     MARKERS,
-    STYLE,
     draw_goal,
     draw_legend,
-    find_matplotlib,
     plain_text,
     short_number,
+    styled,
 )
 from daedal.studies.budgets import BudgetRow
 from daedal.studies.spec import StudyProblem
@@ -34,7 +33,7 @@ _LEGEND = 0.7  # inches below the panels
 _MOST_ACROSS = 3
 _APART = 0.018  # of the axis: how far the bars of two algorithms are from each other, where there is room
 _SHARE = 0.6  # of the gap between two budgets that bars may take
-_LONGEST_TITLE = 44  # letters
+_LONGEST_TITLE = 38  # letters
 _LABELS_APART = 0.16  # of the axis
 
 
@@ -44,13 +43,12 @@ def draw_budgets(rows: Sequence[BudgetRow], names: Sequence[str] = ()) -> Figure
     The panels are those of the problems that are named, or of all. A budget with runs still missing has an open marker,
     one without runs has none. The bars of several algorithms stand beside each other, around their budget.
     """
-    matplotlib = find_matplotlib()
     panels = [list(one) for _, one in groupby(rows, key=lambda row: row.problem)]
     panels = [one for one in panels if not names or one[0].problem.name in names]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(row.algorithm.name for row in rows))}
     across = len(panels) if len(panels) <= _MOST_ACROSS else 2 if len(panels) == 4 else _MOST_ACROSS
     down = math.ceil(len(panels) / across)
-    with matplotlib.rc_context(STYLE):
+    with styled():
         size = (max(across * _PANEL[0], 5.0), down * _PANEL[1] + _LEGEND)
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
         grid = figure.subplots(down, across, squeeze=False).ravel().tolist()
@@ -83,7 +81,8 @@ def _draw_panel(axes: Axes, rows: Sequence[BudgetRow], numbers: Mapping[str, int
     for name, number in numbers.items():
         aside = math.exp((number - (len(numbers) - 1) / 2) * apart)
         drawn[name] = _draw_line(axes, [row for row in rows if row.algorithm.name == name], number, aside)
-    draw_goal(axes, problem, next((row.optimum for row in rows if row.optimum is not None), None))
+    optimum = next((row.optimum for row in rows if row.optimum is not None), None)
+    draw_goal(axes, optimum, problem.target, minimize=problem.minimize)
     _draw_title(axes, problem)
     _scale(axes, budgets, width)
     return drawn

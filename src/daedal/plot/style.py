@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import io
 import math
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -13,11 +15,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from daedal.settings.texts import printable
 from daedal.storage.atomic import replace_file
 from daedal.studies.files import FIGURES
-from daedal.studies.spec import StudyProblem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
 
 # Seven and four have no common divisor: 28 algorithms differ without colours. The colours differ in lightness, too.
@@ -40,6 +42,20 @@ STYLE = {
 }
 _METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": "daedal"}, "png": {"Software": "daedal"}}
 GREY = "#555555"
+_MOST_INSIDE = 6  # lines that a legend inside of the axes names
+_MOST_COLUMNS = 5  # of a legend
+_LINE = 0.18  # inches, of a legend
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in daedal's style; no setting stays changed.
+
+    A letter that the font does not have is a box in the figure, and not a warning for each time it is drawn.
+    """
+    with find_matplotlib().rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
 
 
 def figure_files(path_without_suffix: Path) -> dict[str, Path]:
@@ -50,14 +66,13 @@ def figure_files(path_without_suffix: Path) -> dict[str, Path]:
 
 def save(figure: Figure, path_without_suffix: Path, *, formats: Sequence[str] = tuple(FIGURES)) -> list[Path]:
     """Write a figure in several formats, and give the files; the same figure gives the same bytes."""
-    matplotlib = find_matplotlib()
     files = figure_files(path_without_suffix)
-    with matplotlib.rc_context(STYLE):
+    with styled():
         figure.draw_without_rendering()
     figure.set_layout_engine("none")  # it stays as it is: what fits depends on the dots an inch of the format before
     for form in formats:
         drawn = io.BytesIO()
-        with matplotlib.rc_context(STYLE):
+        with styled():
             figure.savefig(drawn, format=form, dpi=200, metadata=_METADATA[form])
         replace_file(files[form], partial(_write, drawn.getvalue()), kind=FIGURES[form])
     return [files[form] for form in formats]
@@ -75,9 +90,9 @@ def find_matplotlib() -> Any:
         raise ValueError('figures need matplotlib: pip install "daedal[plot]"') from error
 
 
-def draw_goal(axes: Axes, problem: StudyProblem, optimum: float | None) -> None:
+def draw_goal(axes: Axes, optimum: float | None, target: float | None, *, minimize: bool) -> None:
     """Draw what there is to reach, if it is known."""
-    name, value = ("target", problem.target) if optimum is None else ("optimum", optimum)
+    name, value = ("target", target) if optimum is None else ("optimum", optimum)
     if value is None or not math.isfinite(value):
         return
     axes.axhline(value, linestyle=(0, (5, 3)), linewidth=0.9, color=GREY, zorder=1, label="_optimum")
@@ -86,9 +101,9 @@ def draw_goal(axes: Axes, problem: StudyProblem, optimum: float | None) -> None:
         name,
         (0.0, value),
         xycoords=axes.get_yaxis_transform(),
-        xytext=(4, -3 if problem.minimize else 3),
+        xytext=(4, -3 if minimize else 3),
         textcoords="offset points",
-        va="top" if problem.minimize else "bottom",
+        va="top" if minimize else "bottom",
         fontsize=8,
         color=GREY,
     )
@@ -120,15 +135,60 @@ def short_number(value: float) -> str:
 
 
 def draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
-    """Name the lines below the figure."""
-    if not lines:
-        return
-    numbers = [str(number) for number in range(len(lines))]
-    legend = figure.legend(
-        list(lines), numbers, loc="outside lower center", ncols=min(len(lines), 5), frameon=False, handlelength=3.6
-    )
+    """Name the lines below the figure, which grows by what that takes."""
+    if lines:
+        names = [shortened(name) for name in lines.values()]
+        columns = _columns(names, figure.get_figwidth())
+        legend = figure.legend(
+            list(lines),
+            [str(number) for number in range(len(lines))],
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
+            handlelength=3.6,
+        )
+        figure.set_figheight(figure.get_figheight() + _LINE * (math.ceil(len(lines) / columns) - 1))
+        _name(legend, lines)
+
+
+def draw_axes_legend(axes: Axes, lines: Mapping[Line2D, str]) -> None:
+    """Name the lines in their axes, or beside them where they are many."""
+    if lines:
+        beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(lines) > _MOST_INSIDE else {"loc": "best"}
+        numbers = [str(number) for number in range(len(lines))]
+        legend = axes.legend(list(lines), numbers, fontsize=8, framealpha=0.8, handlelength=3.0, **beside)
+        legend.get_frame().set_edgecolor("none")
+        _name(legend, lines)
+
+
+def _name(legend: Legend, lines: Mapping[Line2D, str]) -> None:
+    """Write the names afterwards, because a legend leaves out what begins with an underscore."""
     for text, label in zip(legend.get_texts(), lines.values(), strict=True):
-        text.set_text(plain_text(label))  # afterwards, because a legend leaves out what begins with an underscore
+        text.set_text(plain_text(shortened(label)))
+
+
+def _columns(names: Sequence[str], width: float) -> int:
+    """Say in how many columns of a legend, filled one after the other, names fit a width in inches."""
+    for columns in range(min(len(names), _MOST_COLUMNS), 1, -1):
+        deep = math.ceil(len(names) / columns)
+        longest = (max(map(len, names[top : top + deep])) for top in range(0, len(names), deep))
+        if sum(0.75 + 0.075 * letters for letters in longest) <= width:
+            return columns
+    return 1
+
+
+def shortened(name: str, most: int = 44) -> str:
+    """Cut a long name."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+@contextmanager
+def axes_to_draw_on(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Iterator[Axes]:
+    """Give axes, or new ones in a figure of its own, to draw on in daedal's style; no setting stays changed."""
+    with styled():
+        if ax is None:
+            ax = importlib.import_module("matplotlib.pyplot").figure(figsize=size, layout="constrained").add_subplot()
+        yield ax
 
 
 def plain_text(text: str) -> str:

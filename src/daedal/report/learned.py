@@ -23,6 +23,7 @@ from daedal.report.figures import (
 from daedal.report.markup import bullets, drawn, escaped, paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result, Trace
+from daedal.result.importance import losses
 from daedal.result.linkage import Linkage
 from daedal.result.variables import Variables
 from daedal.types import Json
@@ -172,7 +173,7 @@ def _outlines(groups: Sequence[tuple[int, ...]], order: NDArray[np.intp], starts
 
 def importance(result: Result, variables: Variables) -> Section | None:
     """Show how much worse the best value gets where a variable is another."""
-    found = _losses(result, variables)
+    found = losses(result, variables)
     if found is None:
         return None
     loss, exact = found
@@ -188,23 +189,6 @@ def importance(result: Result, variables: Variables) -> Section | None:
         names = ", ".join(variables.labels[i] for i in hard[:20].tolist()) + (", ..." if len(hard) > 20 else "")
         parts.append(paragraph(f"Nothing feasible was seen with another value of {names}."))
     return Section("importance", "What matters to the best value", parts) if parts else None
-
-
-def _losses(result: Result, variables: Variables) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
-    """Give by how much the best value gets worse with another value of each variable, and whether by that alone."""
-    trace = result.trace
-    if trace is None:
-        return None
-    sign = 1.0 if result.minimize else -1.0
-    with np.errstate(invalid="ignore"):
-        flipped = sign * trace.flips
-        best = sign * (trace.others - result.fitness)
-    if variables.are_bits:
-        exact = ~np.isnan(flipped)
-        return np.where(exact, flipped, best), exact
-    # Another value of a variable is another bit, whichever; whatever else was changed with it.
-    either = np.fmin(flipped, best)
-    return np.fmin.reduceat(either, variables.starts), np.zeros(len(variables.labels), np.bool_)
 
 
 def _importance_words(exact: NDArray[np.bool_], known: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from daedal import __version__
 from daedal.report.markup import escaped, folded, paragraph, table
 from daedal.report.page import Page, Part, Section
-from daedal.report.sheet_markup import sheet_markup
 from daedal.report.study_figures import anytime_figures, budget_figures, runtime_figures, size_figures
 from daedal.studies.analysis import analyse
 from daedal.studies.budgets import analyse_budgets
@@ -15,6 +14,7 @@ from daedal.studies.snapshot import Snapshot
 from daedal.studies.status import Status, study_status
 from daedal.studies.tables.budgets import budget_legend, budget_sheet
 from daedal.studies.tables.content import of_rows
+from daedal.studies.tables.html import sheet_markup
 from daedal.studies.tables.legend import legend_of
 from daedal.studies.tables.sheets import side_by_side
 from daedal.studies.wording import counted

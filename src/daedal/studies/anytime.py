@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,7 @@ def anytime_curves(snapshot: Snapshot) -> list[AnytimeCurve]:
     return curves
 
 
+@lru_cache(maxsize=20_000)  # a page that follows a study asks again and again, and opening takes most of the time
 def _history(packed: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Give evaluations and best values of a history; nothing where it has none."""
     columns = unpacked_history(packed)
@@ -85,7 +87,10 @@ def _history(packed: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     best = np.array(columns.get("best", []), np.float64)
     if len(evaluations) != len(best) or not np.all(np.isfinite(evaluations)):
         raise ValueError("expected the history of a run, got one whose evaluations and best values do not match")
-    return evaluations.astype(np.int64), best
+    steps = evaluations.astype(np.int64)
+    for column in (steps, best):
+        column.flags.writeable = False
+    return steps, best
 
 
 def _grid(steps: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> NDArray[np.int64]:

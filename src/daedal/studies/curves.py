@@ -102,7 +102,7 @@ def runtime_curves(snapshot: Snapshot) -> list[RuntimeCurve]:
     >>> from daedal.studies.run import Run
     >>> from daedal.studies.spec import Study
     >>> study = Study.from_dict({"problems": ["onemax:n=9"], "algorithms": ["umda"], "popsizes": [50], "runs": 4})
-    >>> made = {seed: Run(seed, "done", seed > 0, evaluations=90 - seed, calls=100) for seed in range(4)}
+    >>> made = {seed: Run(seed, "done", seed > 0, evaluations=90 - seed) for seed in range(4)}
     >>> (curve,) = runtime_curves(Snapshot(study=study, runs={study.cells()[0].key: made}))
     >>> curve.evaluations, curve.share
     (array([87, 88, 89]), array([0.25, 0.5 , 0.75]))
@@ -113,7 +113,7 @@ def runtime_curves(snapshot: Snapshot) -> list[RuntimeCurve]:
         if not made or any(run.success is None for run in made.values()):
             continue
         solved = [run.evaluations for run in made.values() if run.success and run.evaluations is not None]
-        taken = [one for run in made.values() for one in (run.evaluations, run.calls) if one is not None]
+        taken = [one for run in made.values() for one in (run.evaluations, run.total_evaluations) if one is not None]
         curves.append(
             RuntimeCurve(
                 problem=cell.problem,

@@ -36,7 +36,8 @@ class Run:
 
     Failed: it raised, or ended its process; killed: its process was killed from outside. Success is None where it
     cannot be known, False for a run that did not end well. Evaluations and CPU seconds count until the best solution;
-    batches are None in stores from before they were counted; calls are those of the objective, over the whole run.
+    batches are None in stores from before they were counted; calls of the objective, and evaluations in total, those
+    that were known included, are those of the whole run.
     """
 
     seed: int
@@ -50,6 +51,7 @@ class Run:
     batches: int | None = None
     generations: int | None = None
     calls: int | None = None
+    total_evaluations: int | None = None
     error: str | None = None
     cpu: str | None = None
 

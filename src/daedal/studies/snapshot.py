@@ -32,7 +32,7 @@ class Snapshot:
     path
         Where they come from; None: they were not read from a store.
     number
-        Which study of the store it is.
+        Which study of the store it is, where it comes from there.
     others
         The numbers of the other studies in it.
     """
@@ -57,8 +57,10 @@ class Snapshot:
         return self.study.problems[names.index(name)]
 
 
-def read_store(path: str | os.PathLike[str], *, number: int | None = None, timeout: float = 5.0) -> Snapshot:
-    """Read a store as of one moment: the study last run with it, or the one of a number, and its runs.
+def read_store(
+    path: str | os.PathLike[str], *, number: int | None = None, study: Study | None = None, timeout: float = 5.0
+) -> Snapshot:
+    """Read a store as of one moment: the study last run with it, the one of a number, or one that is given; its runs.
 
     Nothing is ever written. A study that is run with the store meanwhile neither waits nor is waited for; `timeout` is
     how many seconds to wait for somebody else who keeps the file locked, after which it is a TimeoutError.
@@ -77,7 +79,11 @@ def read_store(path: str | os.PathLike[str], *, number: int | None = None, timeo
     """
     with Store(path, create=False, timeout=timeout) as store, store.at_one_moment():
         known = store.studies()
-        study, confirm, full_grid = store.study(number)
+        if study is None:
+            study, confirm, full_grid = store.study(number)
+            number = known[-1] if number is None else number
+        else:
+            confirm, full_grid = store.remembered(study)
         runs = store.runs()
         return Snapshot(
             study=study,
@@ -86,8 +92,8 @@ def read_store(path: str | os.PathLike[str], *, number: int | None = None, timeo
             full_grid=full_grid,
             histories=store.packed_histories(cell.key for cell in shown_cells(study, runs)),
             path=Path(path),
-            number=known[-1] if number is None else number,
-            others=tuple(one for one in sorted(known) if one != (known[-1] if number is None else number)),
+            number=number,
+            others=tuple(one for one in sorted(known) if one != number),
         )
 
 

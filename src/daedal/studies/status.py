@@ -32,7 +32,7 @@ class CellStatus:
     left: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Status:
     """How far a study is: its cells, how often each error came, and the sums of both, in which no run counts twice."""
 
@@ -43,6 +43,9 @@ class Status:
     def total(self, name: str) -> int:
         """Give the sum of a column of the cells."""
         return self.totals.get(name, 0)
+
+    def __repr__(self) -> str:
+        return f"Status({', '.join(f'{name}={self.total(name)}' for name in _SUMMED)})"
 
 
 def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool = False) -> Status:

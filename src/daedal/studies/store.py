@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WHAT = "a store of study results"
 _RUN = (
     "SELECT key, environment, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
-    "cpu_seconds, batches, generations, unique_evaluations, error FROM runs JOIN cells ON cells.id = cell"
+    "cpu_seconds, batches, generations, unique_evaluations, evaluations, error FROM runs JOIN cells ON cells.id = cell"
 )
 _HISTORY = "FROM histories JOIN runs ON runs.id = run JOIN cells ON cells.id = cell"
 
@@ -75,7 +75,7 @@ class Store:
         How many runs confirm its choices, and whether its grid is run in full, stays as it was where it is not given;
         both are given back.
         """
-        spec = json.dumps(study.as_dict(), sort_keys=True, default=repr)
+        spec = _spec(study)
         with self._writing():
             self._connection.execute(
                 "INSERT INTO studies (spec, used, confirm, full_grid) "
@@ -85,7 +85,12 @@ class Store:
                 "full_grid = coalesce(:full_grid, full_grid)",
                 {"spec": spec, "confirm": confirm, "full_grid": full_grid},
             )
-        ((kept, full),) = self._query("SELECT confirm, full_grid FROM studies WHERE spec = ?", (spec,))
+        return self.remembered(study)
+
+    def remembered(self, study: Study) -> tuple[int, bool]:
+        """Give how many runs confirm a study's choices, and whether its grid is run in full; neither if it is new."""
+        found = self._query("SELECT confirm, full_grid FROM studies WHERE spec = ?", (_spec(study),))
+        kept, full = found[0] if found else (0, 0)
         return int(kept), bool(full)
 
     def studies(self) -> list[int]:
@@ -250,6 +255,10 @@ class Store:
         self._connection.execute(f"INSERT OR IGNORE INTO environments ({names}) VALUES (?, ?, ?, ?, ?)", given)
         found = self._connection.execute(f"SELECT id FROM environments WHERE ({names}) = (?, ?, ?, ?, ?)", given)
         return int(found.fetchone()[0])
+
+
+def _spec(study: Study) -> str:
+    return json.dumps(study.as_dict(), sort_keys=True, default=repr)
 
 
 def _row(result: Result) -> dict[str, Any]:

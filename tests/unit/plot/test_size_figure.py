@@ -83,7 +83,8 @@ def test_an_algorithm_without_a_population_is_one_point(tmp_path: Path) -> None:
     assert [len(found) for found in points(figure.axes[0])] == [len(POPSIZES), 1]
     assert points(figure.axes[0])[1] == [(400.0, 17.5)]
     assert texts(figure) == ["algorithm 0", "algorithm 1"]
-    assert figure.axes[0].get_lines()[1].get_marker() == "s"  # or one point alone would not be seen
+    (climbing,) = [line for line in figure.axes[0].get_lines() if line.get_label() == "algorithm 1"]
+    assert climbing.get_marker() == "s"  # or one point alone would not be seen
     save(figure, tmp_path / "one", formats=["svg"])
 
 
@@ -105,11 +106,12 @@ def test_what_there_is_to_reach_is_a_labelled_dashed_line(
     figure = drawn(study, all_runs(study, optimum=optimum))
     for axes in figure.axes:
         lines = [line for line in axes.get_lines() if line.get_label() == "_optimum"]
-        assert [text.get_text() for text in axes.texts] == ([] if name is None else [name])
+        words = [text for text in axes.texts if text.get_gid() != "popsize"]
+        assert [text.get_text() for text in words] == ([] if name is None else [name])
         assert [(line.get_ydata()[0], line.get_linestyle()) for line in lines] == ([(value, "--")] if name else [])
         if name:
             smaller = "minimize" in problem  # then no point is below the line, and the word is there
-            assert axes.texts[0].get_verticalalignment() == ("top" if smaller else "bottom")
+            assert words[0].get_verticalalignment() == ("top" if smaller else "bottom")
     assert ("smaller is better" in figure.axes[0].get_ylabel()) == ("minimize" in problem)
 
 
@@ -192,7 +194,7 @@ def test_there_are_two_to_nine_labels_whatever_the_span(smallest: float, span: f
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize("name", ["_hidden", "costs $x^2$", "two\nlines"])
+@pytest.mark.parametrize("name", ["_hidden", "costs $x^2$", "two\nlines", "名前 𝛽"])
 def test_names_are_shown_as_they_are(name: str, tmp_path: Path) -> None:
     study = Study.from_dict(
         {"problems": [{"name": name, "problem": "onemax:n=20"}], "algorithms": [{"name": name, "algorithm": "umda"}]}
@@ -204,10 +206,49 @@ def test_names_are_shown_as_they_are(name: str, tmp_path: Path) -> None:
     save(figure, tmp_path / "named", formats=["svg"])
 
 
-def test_no_texts_overlap() -> None:
-    figure = drawn(a_study())
+def sizes_shown(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.texts if text.get_gid() == "popsize"]
+
+
+def test_numbers_say_which_size_a_point_is() -> None:
+    figure = drawn(a_study(1))
+    for axes in figure.axes:
+        assert sorted(sizes_shown(axes)) == sorted(["50", "100", "250", "500", "1k"])
+        by_size = {text.get_text(): text.xy for text in axes.texts if text.get_gid() == "popsize"}
+        assert by_size["50"] == points(axes)[0][0]
+        assert by_size["1k"] == points(axes)[0][-1]
+
+
+def test_a_line_never_turns_back() -> None:
+    study = a_study(1)
+    costs = {50: 900, 100: 400, 250: 500, 500: 450, 1000: 2000}
+    runs = {cell.key: runs_of(cell, evaluations=costs[cell.popsize or 0]) for cell in study.cells()}
+    (line,) = [line for line in drawn(study, runs).axes[0].get_lines() if line.get_label() == "algorithm 0"]
+    x = line.get_xdata()
+    assert sorted(value for value in x if not math.isnan(value)) == sorted(costs.values())
+    assert all(not after < before for before, after in itertools.pairwise(x))  # nan, which breaks it, is neither
+    assert math.isnan(x[1])
+
+
+def test_bars_are_deviations_within_what_was_seen() -> None:
+    study = a_study(1, [100])
+    (cell,) = study.cells()
+    changes: list[dict[str, float]] = [{"best": 20.0, "evaluations": 10}, {"best": 10.0, "evaluations": 1000}]
+    runs = {cell.key: {seed: runs_of(cell, **change)[seed] for seed, change in enumerate(changes)}}
+    bars = [line for line in drawn(study, runs).axes[0].get_lines() if line.get_label() == "_bar"]
+    assert [(list(bar.get_xdata()), list(bar.get_ydata())) for bar in bars] == [
+        ([505.0, 505.0], [10.0, 20.0]),  # 15 ± 7.1, but nobody was beyond 20
+        ([10.0, 1000.0], [15.0, 15.0]),  # 505 ± 700, but nothing is free
+    ]
+
+
+@pytest.mark.parametrize("algorithms", [1, 4, 9])
+def test_no_texts_overlap(algorithms: int) -> None:
+    figure = drawn(a_study(algorithms))
     figure.draw_without_rendering()
-    found = [figure.legends[0], *(axes.xaxis.label for axes in figure.axes), *(axes.texts[0] for axes in figure.axes)]
+    found = [figure.legends[0], *(axes.xaxis.label for axes in figure.axes)]
+    found += [text for axes in figure.axes for text in axes.texts]
+    assert all(sizes_shown(axes) for axes in figure.axes)
     found += [label for axes in figure.axes for label in axes.get_xticklabels() if label.get_text()]
     boxes = [text.get_window_extent() for text in found]
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))

@@ -230,3 +230,16 @@ def _wide_trace(x: Any) -> Any:
         flips=np.full(len(x), np.nan),
         others=np.full(len(x), 1.0),
     )
+
+
+def test_the_blocks_of_a_trap_are_named_and_shown() -> None:
+    page = page_of(daedal.maximize("trap:k=5,n=50", seed=1))
+    for first in range(0, 50, 5):
+        assert ", ".join(f"x{i}" for i in range(first, first + 5)) + " act as one." in page.text
+    assert len(page.figures["linkage"]["layout"]["shapes"]) == 10
+
+
+def test_a_sum_says_that_nothing_hangs_together() -> None:
+    page = page_of(daedal.maximize("onemax:n=50", seed=1))
+    assert "Nothing hangs together" in page.text
+    assert "linkage" not in page.figures

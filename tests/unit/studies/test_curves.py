@@ -24,7 +24,9 @@ SMALL, LARGE = STUDY.cells()
 
 
 def run(seed: int, success: bool | None, evaluations: int | None = 100, **more: Any) -> Run:
-    return Run(seed=seed, status="done", success=success, evaluations=evaluations, calls=200, best=20.0, **more)
+    return Run(
+        seed=seed, status="done", success=success, evaluations=evaluations, total_evaluations=200, best=20.0, **more
+    )
 
 
 def failed(seed: int, status: str = "failed") -> Run:

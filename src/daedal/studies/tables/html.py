@@ -1,13 +1,24 @@
-"""Tables of studies as HTML."""
+"""Tables as HTML; everything in them is text, whatever a name says."""
 
 from __future__ import annotations
 
+import html
+from collections.abc import Sequence
 from itertools import groupby
 
-from daedal.report.markup import escaped
+from daedal.settings.texts import printable
 from daedal.studies.tables.content import LEFT, Cell
 from daedal.studies.tables.sheets import Sheet
 
+_STYLE = (
+    ".daedal-study table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    ".daedal-study .scroll{overflow:auto;max-height:32em}"
+    ".daedal-study th,.daedal-study td{padding:2px 9px;text-align:left;white-space:nowrap}"
+    ".daedal-study tbody{border-top:1px solid #8886}"
+    ".daedal-study .number{text-align:right}.daedal-study th[scope=colgroup]{text-align:center}"
+    ".daedal-study .soft{opacity:.7}.daedal-study .bad{color:#a06000}.daedal-study .strong{font-weight:600}"
+    ".daedal-study p{margin:2px 9px;font-size:.85em}"
+)
 _KINDS = {"bold": "strong", "dim": "soft", "yellow": "bad"}
 
 
@@ -43,3 +54,14 @@ def _cell(cell: Cell, is_name: bool) -> str:
 
 def _class(kinds: str) -> str:
     return f' class="{kinds}"' if kinds else ""
+
+
+def sheet_html(sheet: Sheet, legend: Sequence[str]) -> str:
+    """Write a sheet as a table that needs no other page's style, and its legend below."""
+    notes = "".join(f'<p class="soft">{escaped(sentence)}</p>' for sentence in legend)
+    return f'<div class="daedal-study"><style>{_STYLE}</style>{sheet_markup(sheet)}{notes}</div>'
+
+
+def escaped(text: str) -> str:
+    """Write a text of a user so that a browser shows it, and obeys nothing in it."""
+    return html.escape(printable(text))

@@ -1,0 +1,257 @@
+"""The front door to studies: many runs, kept in a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from daedal.evaluation.options import EXECUTOR_TIMEOUT, available_cores, check_executor_timeout
+from daedal.limits import Limits
+from daedal.objectives.spec import spec_parts
+from daedal.optimize.study_parts import Part, algorithm_part, limits_part, listed, problem_part
+from daedal.optimize.study_views import TerminalTable, card, counts_text
+from daedal.studies.frames import runs_frame
+from daedal.studies.progress import Order, Watcher
+from daedal.studies.rank_tests import Test
+from daedal.studies.runner import run_study
+from daedal.studies.snapshot import Snapshot, read_store
+from daedal.studies.spec import Study
+from daedal.studies.status import Status, study_status
+from daedal.studies.store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+
+def study(
+    problems: Part | Sequence[Part] | None = None,
+    algorithms: Part | Sequence[Part] | None = None,
+    *,
+    store: str | os.PathLike[str],
+    runs: int | None = None,
+    seed: int | None = None,
+    popsizes: Sequence[int] | None = None,
+    budgets: Sequence[int] | None = None,
+    limits: Mapping[str, object] | Limits | None = None,
+    shuffle: bool | None = None,
+    confirm: int | None = None,
+    full_grid: bool | None = None,
+    number: int | None = None,
+) -> StoredStudy:
+    """Describe a study: every algorithm on every problem, with the same seeds; or open the one that a store holds.
+
+    What can be given is what a study file has, under the same names. Nothing is run, or written, before `run`.
+
+    Parameters
+    ----------
+    problems
+        Texts ("trap:k=5,n=50"), or tables: `name`, `problem`, `n`, `space`, `by_row`, `minimize`, `target`, `timeout`,
+        `version`. In a table the problem may be "file.py:f", or a function that stands at the top of a file of its own.
+    algorithms
+        Names, or tables: `name`, `algorithm`, `settings`, `popsizes`, `popsize`.
+    store
+        The file that keeps the runs. Without problems and algorithms, the study that was last run with it is opened.
+    runs
+        Runs of each problem, algorithm and population size or budget; 20 where not given.
+    seed
+        The first of their seeds; 0 where not given.
+    popsizes
+        Population sizes to try, from small to large, as far as it takes.
+    budgets
+        Calls of the objective, instead of a search for population sizes.
+    limits
+        What ends a run: `max_evaluations`, `max_generations`, `patience`.
+    shuffle
+        Whether named problems get their variables in a random order; they do where not given.
+    confirm
+        How many fresh seeds measure each chosen size again; as the last time where not given.
+    full_grid
+        Whether every size is run in full, though the answer is known earlier; as the last time where not given.
+    number
+        Which study of a store is opened, where it holds several.
+
+    Examples
+    --------
+    >>> import daedal, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     some = daedal.study(
+    ...         ["onemax:n=10"], ["umda", "pbil"], popsizes=[20, 50], runs=3, store=f"{folder}/results.db"
+    ...     )
+    ...     some.run(workers=1).status()
+    ...     again = daedal.study(store=f"{folder}/results.db")
+    ...     sorted(set(again.frame()["algorithm"]))
+    Status(done=6, failed=0, killed=0, solved=6, left=0)
+    ['pbil', 'umda']
+    """
+    keywords = {
+        "runs": runs,
+        "seed": seed,
+        "popsizes": None if popsizes is None else list(popsizes),
+        "budgets": None if budgets is None else list(budgets),
+        "limits": None if limits is None else limits_part(limits),
+        "shuffle": shuffle,
+    }
+    given = {name: value for name, value in keywords.items() if value is not None}
+    path = Path(store).absolute()
+    if problems is None and algorithms is None:
+        if given:
+            raise TypeError(f"expected problems and algorithms with {', '.join(given)}, or the store alone, to open it")
+        return StoredStudy(read_store(path, number=number).study, path, confirm, full_grid, opened=True)
+    if problems is None or algorithms is None or number is not None:
+        raise TypeError("expected problems and algorithms, or neither, and a number, to open the study of a store")
+    given["problems"] = list(map(problem_part, listed(problems)))
+    given["algorithms"] = list(map(algorithm_part, listed(algorithms)))
+    return StoredStudy(Study.from_dict(given, folder=Path.cwd()), path, confirm, full_grid)
+
+
+class StoredStudy:
+    """A study and the store that keeps its runs; `daedal.study` makes one.
+
+    All that it shows is read from the store when it is asked for, also while another process runs the study.
+
+    Attributes
+    ----------
+    spec
+        What is compared.
+    store
+        The file with the runs.
+    """
+
+    def __init__(
+        self, spec: Study, store: Path, confirm: int | None, full_grid: bool | None, *, opened: bool = False
+    ) -> None:
+        self.spec = spec
+        self.store = store
+        self._order = Order(confirm=confirm, full_grid=full_grid)
+        self._opened = opened
+
+    def run(
+        self,
+        *,
+        workers: int | None = None,
+        progress: bool = False,
+        retry_failed: bool = False,
+        executor: Executor | None = None,
+        executor_timeout: float = EXECUTOR_TIMEOUT,
+    ) -> StoredStudy:
+        """Run what is missing; what the store has is never run again. Ctrl-C keeps every run that has ended.
+
+        Parameters
+        ----------
+        workers
+            Processes, as many as there are cores where not given; results do not depend on it. A script has to keep the
+            call under `if __name__ == "__main__":`.
+        progress
+            Whether to show the study as it goes, on standard error.
+        retry_failed
+            Whether to run again what has failed.
+        executor, executor_timeout
+            Somebody else's workers instead: see `maximize`.
+
+        Returns
+        -------
+        StoredStudy
+            Itself, also after Ctrl-C: `status` says what is left, and `run` goes on from there.
+        """
+        self._check_is_whole()
+        order = Order(
+            workers=available_cores() if workers is None else workers,
+            confirm=self._order.confirm,
+            full_grid=self._order.full_grid,
+            retry_failed=retry_failed,
+        )
+        with Store(self.store) as store, suppress(KeyboardInterrupt), _display(progress) as display:
+            timeout = check_executor_timeout(executor_timeout)
+            run_study(self.spec, store, order, display, executor=executor, executor_timeout=timeout)
+        return self
+
+    def snapshot(self) -> Snapshot:
+        """Give the study and its runs as they are now: what `daedal.studies.curves` and others draw from."""
+        if not self.store.exists():
+            return Snapshot(study=self.spec, runs={}, confirm=self._order.confirm or 0)
+        return read_store(self.store, study=self.spec)
+
+    def table(self, *, sizes: bool = False, test: Test = "signed-rank", holm: bool = False) -> TerminalTable:
+        """Give the table so far, which prints itself, and has `markdown`, `latex`, `csv`, `json`, `html` and `frame`.
+
+        Parameters
+        ----------
+        sizes
+            Whether each population size has a line.
+        test, holm
+            Which test decides about the stars ("signed-rank", "mann-whitney"), and whether it is corrected for the
+            number of pairs.
+        """
+        now = self.snapshot()
+        return TerminalTable(study=now.study, runs=now.runs, confirm=now.confirm, test=test, holm=holm, sizes=sizes)
+
+    def frame(self) -> DataFrame:
+        """Give everything about every run of the study as a pandas data frame, one row a run."""
+        names = {cell.key: (cell.problem.name, cell.algorithm.name) for cell in self.spec.cells()}
+        if not self.store.exists():
+            return runs_frame([])
+        with Store(self.store, create=False) as store:
+            rows = [row for row in store.rows() if row["cell"] in names]
+        for row in rows:
+            row["problem"], row["algorithm"] = names[row["cell"]]
+        return runs_frame(rows)
+
+    def status(self) -> Status:
+        """Say how far the study is, cell by cell, and what has failed."""
+        return _status(self.snapshot())
+
+    def plot(self, folder: str | os.PathLike[str] | None = None, *, problem: str | None = None) -> list[Figure]:
+        """Draw the figures of the study: what each size or budget reaches, and how runs went.
+
+        Parameters
+        ----------
+        folder
+            Where to write them, as SVG and PNG; they are only drawn where none is given.
+        problem
+            Which problem; all where not given.
+        """
+        from daedal.plot.study_figures import check_figures, draw_figures
+        from daedal.plot.style import save
+
+        if folder is not None:
+            check_figures(self.spec, Path(folder))
+        figures = []
+        for name, figure in draw_figures(self.snapshot(), [] if problem is None else [problem]):
+            figures.append(figure)
+            if folder is not None:
+                save(figure, Path(folder) / name)
+        return figures
+
+    def __repr__(self) -> str:
+        now = self.snapshot()
+        return f"StoredStudy({self.store.name!r}: {counts_text(now, _status(now))})"
+
+    def _repr_html_(self) -> str:
+        now = self.snapshot()
+        return card(now, _status(now), self.store)
+
+    def _check_is_whole(self) -> None:
+        """Refuse to run what a store alone names: reading a file must not be able to run anything."""
+        for problem in self.spec.problems if self._opened else ():
+            if spec_parts(problem.problem)[0] != "problem":
+                raise ValueError(
+                    f"the store does not hold {problem.name!r} itself, and nothing that it names is run; give problems "
+                    "and algorithms to daedal.study again to go on"
+                )
+
+
+def _status(now: Snapshot) -> Status:
+    return study_status(now.study, now.runs, confirm=now.confirm, full_grid=now.full_grid)
+
+
+def _display(wanted: bool) -> AbstractContextManager[Watcher | None]:
+    if not wanted:
+        return nullcontext()
+    from daedal.cli.study_display import StudyDisplay
+
+    return StudyDisplay()

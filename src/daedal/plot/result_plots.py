@@ -1,0 +1,238 @@
+"""Pictures of one run."""
+
+from __future__ import annotations
+
+import importlib
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.plot.style import COLOURS, GREY, axes_to_draw_on, draw_goal, plain_text, shortened
+from daedal.result import Result, Trace
+from daedal.result.importance import losses
+from daedal.result.linkage import Linkage
+from daedal.result.variables import learned_linkage, variables_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_BARS = 40
+_MOST_LABELS = 40  # of variables beside a heat map
+_MOST_SHARP = 200
+_GAP = 0.06  # between two populations, of the width of one
+
+
+def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
+    """Draw the best and the mean value against evaluations, with a band of one standard deviation around the mean.
+
+    Parameters
+    ----------
+    result
+        What `maximize`, `minimize` or `resume` gave.
+    ax
+        The Axes to draw on; new ones where not given.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> result = daedal.maximize("onemax:n=30", algorithm="umda", popsize=100, seed=1)
+    >>> daedal.plot.convergence(result).get_xlabel()
+    'Evaluations'
+    """
+    if not result.history:
+        raise ValueError("expected a result with a history, got one without any generation")
+    evaluations = np.array([record.evaluations for record in result.history])
+    best, mean, sd = (_column(result, name) for name in ("best", "mean", "sd"))
+    with axes_to_draw_on(ax) as axes:
+        if np.isfinite(sd).any():
+            band: dict[str, Any] = {
+                "color": COLOURS[2],
+                "alpha": 0.2,
+                "linewidth": 0.0,
+                "label": "± standard deviation",
+            }
+            axes.fill_between(evaluations, mean - sd, mean + sd, **band)
+        alone = "o" if len(evaluations) == 1 else None  # or one generation would not be seen
+        axes.plot(evaluations, mean, color=COLOURS[2], linewidth=1.4, marker=alone, label="mean of a generation")
+        axes.step(evaluations, best, where="post", color=COLOURS[0], linewidth=1.8, marker=alone, label="best so far")
+        draw_goal(axes, result.optimum, result.limits.target, minimize=result.minimize)
+        axes.set_xlabel("Evaluations")
+        axes.set_ylabel("Value" + (" (smaller is better)" if result.minimize else ""))
+        axes.set_title(plain_text(_title(result)), loc="left")
+        axes.margins(x=0.02, y=0.08)
+        handles, names = axes.get_legend_handles_labels()
+        axes.legend(handles[::-1], names[::-1], frameon=False)
+    return axes
+
+
+def linkage(result: Result, *, ax: Axes | None = None) -> Axes:
+    """Draw how much pairs of variables depend on each other, ordered so that those that hang together are neighbours.
+
+    Groups that act as one have a frame.
+
+    Parameters
+    ----------
+    result
+        What a run gave; it has to have learned something of pairs.
+    ax
+        The Axes to draw on; new ones where not given.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> result = daedal.maximize("trap:k=4,n=16", algorithm="boa", popsize=500, seed=1)
+    >>> daedal.plot.linkage(result).images[0].get_array().shape
+    (16, 16)
+    """
+    variables = variables_of(result)
+    found = learned_linkage(result, variables)
+    if found is None:
+        raise ValueError(
+            f"expected a run that has found out which variables depend on each other, got one of {result.algorithm} "
+            "that has not kept anything of the kind (result.trace.linkage)"
+        )
+    order = found.order
+    with axes_to_draw_on(ax, (5.6, 4.8)) as axes:
+        image = axes.imshow(found.strength[np.ix_(order, order)], cmap="Blues", vmin=0.0, vmax=1.0)
+        _frame_groups(axes, found)
+        axes.grid(visible=False)
+        few = len(order) <= _MOST_LABELS
+        labels = [plain_text(shortened(variables.labels[i])) for i in order] if few else []
+        small: dict[str, Any] = {"fontsize": 6 if len(order) > 30 else 8}
+        axes.set_xticks(range(len(labels)), labels, rotation=90, **small)
+        axes.set_yticks(range(len(labels)), labels, **small)
+        if not few:
+            axes.set_xlabel(f"{len(order):,} variables, those that hang together side by side")
+        source = "\n".join(textwrap.wrap(f"from {plain_text(found.source)}", 70))
+        axes.set_title(f"{plain_text(_title(result))}: linkage\n{source}", loc="left", fontsize=9)
+        axes.figure.colorbar(image, ax=axes, label="dependence, 1 is the strongest", shrink=0.8)
+    return axes
+
+
+def population(result: Result, *, ax: Axes | None = None) -> Axes:
+    """Draw rows of the population at the start, in the middle and at the end, the best on top; dark is 1.
+
+    Parameters
+    ----------
+    result
+        What a run gave.
+    ax
+        The Axes to draw on; new ones where not given.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> result = daedal.maximize("trap:k=4,n=16", algorithm="boa", popsize=500, seed=1)
+    >>> len(daedal.plot.population(result).images)
+    3
+    """
+    trace = _trace(result)
+    looks = list(dict.fromkeys((0, (len(trace.generations) - 1) // 2, len(trace.generations) - 1)))
+    with axes_to_draw_on(ax, (2.6 * len(looks) + 0.6, 3.4)) as axes:
+        step = result.n * (1 + _GAP)
+        sharp = "nearest" if result.n <= _MOST_SHARP else "auto"  # beyond, a variable is narrower than a dot
+        colours = importlib.import_module("matplotlib.colors").ListedColormap(["#e9edf1", COLOURS[0]])
+        for place, look in enumerate(looks):
+            rows, fitness = trace.population(look)
+            ordered = rows[np.argsort(fitness if result.minimize else -fitness, kind="stable")]
+            left = place * step
+            extent = (left, left + result.n, 1.0, 0.0)
+            axes.imshow(ordered, cmap=colours, vmin=0, vmax=1, extent=extent, aspect="auto", interpolation=sharp)
+            first = f"generation {trace.generations[look]:,}"
+            words = f"{first}\n{_span(fitness)}" if len(fitness) else first
+            axes.text(left + result.n / 2, -0.02, words, ha="center", va="bottom", fontsize=8)
+        axes.set_xlim(0, (len(looks) - 1) * step + result.n)
+        axes.set_ylim(1.0, 0.0)
+        bits = "variables" if result.space is None else "bits"
+        axes.set(xticks=[], yticks=[], xlabel=f"{result.n:,} {bits}", ylabel="rows, the best on top")
+        axes.grid(visible=False)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        axes.set_title(plain_text(_title(result)), loc="left", pad=34)
+    return axes
+
+
+def importance(result: Result, *, ax: Axes | None = None) -> Axes:
+    """Draw by how much the best value gets worse where a variable is another, the 40 that matter most.
+
+    A full bar: the variable alone was changed. A hollow one: nobody has tried that, and it is the best of all rows seen
+    in which the variable is another. All of it is from evaluations that were made anyway.
+
+    Parameters
+    ----------
+    result
+        What a run gave.
+    ax
+        The Axes to draw on; new ones where not given.
+
+    Examples
+    --------
+    >>> import daedal
+    >>> result = daedal.maximize("trap:k=4,n=16", algorithm="boa", popsize=500, seed=1)
+    >>> daedal.plot.importance(result).get_ylabel()
+    'the value gets worse by'
+    """
+    _trace(result)
+    variables = variables_of(result)
+    loss, exact = losses(result, variables) or (np.empty(0), np.empty(0, np.bool_))
+    known = np.flatnonzero(np.isfinite(loss))
+    if not len(known):
+        raise ValueError("expected a run that saw other values of some variables, got one that saw none")
+    chosen = known[np.argsort(-loss[known], kind="stable")][:_MOST_BARS]
+    with axes_to_draw_on(ax, (max(4.0, 0.17 * len(chosen) + 1.5), 3.6)) as axes:
+        for full, name in ((True, "it alone was changed"), (False, "best row seen in which it is another")):
+            places = np.flatnonzero(exact[chosen] == full)
+            if len(places):
+                fill: dict[str, Any] = {"color": COLOURS[0]} if full else {"facecolor": "none", "edgecolor": COLOURS[0]}
+                axes.bar(places, loss[chosen[places]], width=0.7, label=name, **fill)
+        labels = [plain_text(shortened(variables.labels[i])) for i in chosen]
+        axes.set_xticks(range(len(labels)), labels, rotation=90, fontsize=7 if len(labels) > 20 else 8)
+        axes.axhline(0.0, color=GREY, linewidth=0.8)
+        axes.grid(visible=False, axis="x")
+        axes.margins(x=0.01)
+        axes.set_ylabel("the value gets worse by")
+        some = f": {len(chosen)} of {len(loss):,} variables" if len(chosen) < len(loss) else ""
+        axes.set_title(plain_text(_title(result) + some), loc="left")
+        axes.legend(frameon=False, fontsize=8)
+    return axes
+
+
+def _title(result: Result) -> str:
+    name = f"{shortened(result.problem)}, " if result.problem else ""
+    return f"{name}{result.algorithm}"
+
+
+def _trace(result: Result) -> Trace:
+    if result.trace is None or not len(result.trace.generations):
+        raise ValueError(
+            "expected a result that has kept what the search looked like on the way, got result.trace=None: nothing of "
+            "it was written down for this run"
+        )
+    return result.trace
+
+
+def _column(result: Result, name: str) -> NDArray[np.float64]:
+    """Give a column of the history, nan for what is not known or infinite."""
+    values = [getattr(record, name) for record in result.history]
+    found = np.array([np.nan if value is None else value for value in values], np.float64)
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def _span(fitness: NDArray[np.float64]) -> str:
+    low, high = f"{fitness.min():.6g}", f"{fitness.max():.6g}"
+    return f"value {low}" if low == high else f"values {low} to {high}"
+
+
+def _frame_groups(axes: Axes, found: Linkage) -> None:
+    """Draw a frame around each group whose variables are neighbours."""
+    place = np.empty(len(found.order), np.intp)
+    place[found.order] = np.arange(len(found.order))
+    rectangle = importlib.import_module("matplotlib.patches").Rectangle
+    for group in found.groups:
+        places = place[list(group)]
+        first, last = int(places.min()), int(places.max())
+        if last - first + 1 == len(group):
+            corner = (first - 0.5, first - 0.5)
+            axes.add_patch(rectangle(corner, len(group), len(group), fill=False, color=COLOURS[1], linewidth=1.0))
