@@ -19,7 +19,19 @@ import daedal
 from daedal.cli import main
 
 HOME = Path(daedal.__file__).parent
-WORDS = ("solve", "trap:k=5,n=50", "--workers", "2", "--popsize", "200", "--max-generations", "3", "--json")
+WORDS = (
+    "solve",
+    "trap:k=5,n=50",
+    "-a",
+    "dae",
+    "--workers",
+    "2",
+    "--popsize",
+    "200",
+    "--max-generations",
+    "3",
+    "--json",
+)
 
 
 def own_file(frame: FrameType) -> str | None:

@@ -135,6 +135,17 @@ def test_list_shows_problems_algorithms_and_their_settings(cli: Cli) -> None:
             assert re.search(rf"^ +{name} +{re.escape(shown)} ", section, re.MULTILINE), (algorithm.name, name)
 
 
+def test_list_of_names_says_what_each_setting_means(here: Cli, refused: Refused) -> None:
+    done = here("list", "dae", "trap", "trap:k=4,n=20")
+    assert done.returncode == 0
+    dae, trap = daedal.algorithms()["dae"].parameters(), daedal.problem_kinds()["trap"].parameters()
+    for parameter in (*dae.values(), *trap.values()):
+        assert parameter.name in done.stdout
+        assert parameter.meaning
+        assert parameter.meaning in done.stdout
+    refused(here("list", "dea"), "did you mean 'dae'")
+
+
 def test_an_instance_is_written_with_its_optimum(here: Cli, refused: Refused, tmp_path: Path) -> None:
     words = ("instance", "nk", "--n", 14, "--k", 3, "--seed", 1, "-o")
     done = here(*words, tmp_path / "a.nk")

@@ -50,7 +50,7 @@ def prints(x):
 def fails(x):
     raise RuntimeError("this is what is wrong")
 """
-HOW = ("--n", 12, "--algorithm", "umda", "--popsize", 10, "--max-generations", 2)
+HOW = ("--n", 12, "--algorithm", "umda", "--popsize", 10, "--max-generations", 2, "--seed", 1)
 
 
 @pytest.fixture

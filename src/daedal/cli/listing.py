@@ -76,7 +76,7 @@ def _find(
 
 def _head(console: Console, name: str, summary: str, ending: str = "") -> None:
     """Write what something is called, and what it is."""
-    write_line(console, Text.assemble((visible(name), "bold"), f"  {visible(summary)}"), hanging=_INDENT)
+    write_line(console, Text.assemble((visible(name), "bold"), f"  {visible(summary)}"), hanging=2 * _INDENT)
     if ending:
         write_line(console, Text(ending), margin=_INDENT)
 

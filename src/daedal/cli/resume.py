@@ -9,8 +9,10 @@ import typer
 
 from daedal.cli import options
 from daedal.cli.output import stdout_kept
-from daedal.cli.solve import dask_or_none, live_display, report_result
+from daedal.cli.run_output import Output
+from daedal.cli.solve import dask_or_none, live_display
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
+from daedal.evaluation.signals import Interrupts
 from daedal.objectives.spec import by_value, read_objective
 from daedal.run.checkpoint import Checkpointer, load_checkpoint
 from daedal.run.resume import restored_config
@@ -46,13 +48,15 @@ def resume(
     size = state.part("config").whole("n")
     with stdout_kept():
         objective = None if problem is None else read_objective(problem, size, persistent=persistent)
-    with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
-        config = restored_config(
-            state,
-            str(checkpoint),
-            objective if dask is None or objective is None else by_value(objective),
-            algorithm,
-        ).evaluated_by(workers=workers, executor=executor, executor_timeout=dask_timeout)
-        result = config.run(state=state, checkpointer=checkpointer, display=live_display)
     name = problem if problem is not None else state.part("config").text("objective")
-    report_result(name, result, as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm, save=save)
+    output = Output(as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm, save=save)
+    with Interrupts() as interrupts:
+        with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
+            config = restored_config(
+                state,
+                str(checkpoint),
+                objective if dask is None or objective is None else by_value(objective),
+                algorithm,
+            ).evaluated_by(workers=workers, executor=executor, executor_timeout=dask_timeout)
+            result = config.run(state=state, checkpointer=checkpointer, display=live_display, interrupts=interrupts)
+        output.write(name, result)

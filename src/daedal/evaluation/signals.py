@@ -50,6 +50,14 @@ class Interrupts:
                 if signal.getsignal(number) == self._handle:  # nobody has set another one since
                     signal.signal(number, self._before[number])
 
+    def keep(self) -> list[int]:
+        """Let requests to end wait from now on, for ever: what belongs together is done, and has to be handed over.
+
+        Gives the signals that have come, and those that will come meanwhile; nobody else hears of them.
+        """
+        self._block.depth += 1
+        return self._block.arrived
+
     def hold(self) -> _Block:
         """Give a block, to be used with `with`, in which requests to end wait; those that came arrive behind it."""
         return self._block

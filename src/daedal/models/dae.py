@@ -78,7 +78,7 @@ class DAE(Model):
     learning_rate, bias_factor
         Rate for weights; that of biases is learning_rate * bias_factor.
     momentum
-        On weights only.
+        Share of its last update that a weight keeps moving by; biases have none.
     weight_decay
         Shrinks the weights by learning_rate * weight_decay at every update; negative values let them grow.
     init_scale

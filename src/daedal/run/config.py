@@ -17,6 +17,7 @@ from daedal.evaluation.batch import Recorder
 from daedal.evaluation.caller import Objective
 from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
+from daedal.evaluation.signals import Interrupts
 from daedal.limits import BudgetWarning, Limits, TimeWarning
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
 from daedal.optimizers.configuration import Algorithm
@@ -30,7 +31,7 @@ from daedal.run.loop import Run
 from daedal.run.noise import NOISY_CONSTRAINTS, Noise
 from daedal.run.outcome import Callback, Display
 from daedal.run.reporting import result_of
-from daedal.run.view import RunView, progress_of
+from daedal.run.view import RunProgress, RunView, progress_of
 from daedal.settings.parameters import plain
 from daedal.spaces.description import describe
 from daedal.spaces.space import Space
@@ -102,12 +103,14 @@ class RunConfig:
         display: DisplayFactory | None = None,
         callback: Callback | None = None,
         log: str | os.PathLike[str] | None = None,
+        interrupts: Interrupts | None = None,
         warn: bool = True,
         traced: bool = True,
     ) -> Result:
         """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small; keep a trace or not.
 
-        `log` is a folder for logs, see `IOHLog`: of whole runs, because ioh cannot go on with one.
+        `log` is a folder for logs, see `IOHLog`: of whole runs, because ioh cannot go on with one. `interrupts`, which
+        are entered, keep requests to end away from who hands the result on, once the run has ended.
         """
         if callback is not None and not callable(callback):
             raise TypeError(f"expected a function as callback, got callback={callback!r}")
@@ -135,14 +138,19 @@ class RunConfig:
         config = dataclasses.replace(self, algorithm=algorithm, limits=limits, command=self.again)
         with ExitStack() as closing:
             closing.callback(objective.close)
-            run = config._prepared(objective, closing, checkpointer, callback)
+            under_way: list[Run] = []
+            around = closing.enter_context(ExitStack())  # the display opens first: to prepare may take a while
+            view = config._view(objective, partial(progress_of, under_way))
+            shown = None if display is None else around.enter_context(display(view))
+            controls = closing.enter_context(Interrupts()) if interrupts is None else interrupts
+            run = config._prepared(objective, closing, checkpointer, callback, controls)
             run.tracer.active = traced
+            under_way.append(run)
             if state is not None:
                 _restore(run, state)
             if log is not None:
                 run.evaluator.recorder = config._log(objective, closing, log)
-            outcome = run.go(None if display is None else display(config._view(objective, run)))
-        return result_of(config, objective, run, outcome)
+            return result_of(config, objective, run, run.go(shown, around))
 
     def _resolved(self) -> Algorithm:
         """Give the algorithm with everything chosen that the user left open."""
@@ -175,6 +183,7 @@ class RunConfig:
         closing: ExitStack,
         checkpointer: Checkpointer | None,
         callback: Callback | None,
+        interrupts: Interrupts,
     ) -> Run:
         if self.noise is not None and objective.constrained:
             raise ValueError(NOISY_CONSTRAINTS)
@@ -216,6 +225,7 @@ class RunConfig:
             encoding=None if self.space is None else self.space.encoding,
             checkpointer=checkpointer,
             callback=callback,
+            interrupts=interrupts,
         )
 
     def _log(self, objective: BoundObjective, closing: ExitStack, folder: str | os.PathLike[str]) -> Recorder:
@@ -247,14 +257,14 @@ class RunConfig:
         """Give the value to reach, as the user has it."""
         return self.optimum(objective) if self.limits.target is None else self.limits.target
 
-    def _view(self, objective: BoundObjective, run: Run) -> RunView:
+    def _view(self, objective: BoundObjective, progress: Callable[[], RunProgress]) -> RunView:
         popsize = self.algorithm.settings().get("popsize")
         size = "" if popsize is None else f", popsize {popsize}"
         return RunView(
             title=f"{self.algorithm.name} on {objective.name}{size}, seed {self.seed}",
             goal=self.goal(objective),
             limits=self.limits,
-            progress=partial(progress_of, run),
+            progress=progress,
         )
 
     def to_json(self, objective: BoundObjective) -> dict[str, Json]:

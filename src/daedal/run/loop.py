@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack, nullcontext
 
 from daedal.evaluation.caller import ObjectiveError
 from daedal.evaluation.evaluator import Evaluator
@@ -52,6 +52,7 @@ class Run:
         encoding: Encoding | None = None,
         checkpointer: Checkpointer | None = None,
         callback: Callback | None = None,
+        interrupts: Interrupts | None = None,
     ) -> None:
         self.optimizer = optimizer
         self.evaluator = evaluator
@@ -72,7 +73,8 @@ class Run:
         self.has_begun = False  # and all is prepared
         self._idle_batches = 0  # in a row, of known rows alone
         self._idle_rows = 0  # in these
-        self._interrupts = Interrupts()
+        self._interrupts = Interrupts() if interrupts is None else interrupts
+        self._controls = self._interrupts if interrupts is None else nullcontext()  # what is given is entered already
 
     @property
     def generation(self) -> int:
@@ -114,36 +116,34 @@ class Run:
                 f"and {recorded} in its records, with {calls} calls of {self.evaluator.calls}"
             )
 
-    def go(self, display: AbstractContextManager[Display] | None = None) -> Outcome:
-        """Run to the end."""
-        with ExitStack() as around:
-            shown = None if display is None else around.enter_context(display)
-            if self.optimizer.stop is None:
-                self.optimizer.prepare()
-                self.evaluator.prepare()
-            self.clock.start()
-            self.has_begun = True
-            if self.limits.max_seconds is not None:
-                self.evaluator.deadline = self.clock.deadline(self.limits.max_seconds)
-            self.evaluator.listener = self._keep_if_due
-            with self.evaluator, self._interrupts:
-                try:
-                    self._loop(shown)
-                except Exception as error:
-                    told = with_best(error, self._best_so_far())
-                    if told is error:
-                        raise
-                    raise told from error
-                self._close(around)
+    def go(self, display: Display | None = None, around: ExitStack | None = None) -> Outcome:
+        """Run to the end; what is around it, such as the display, is closed when the result is there."""
+        if self.optimizer.stop is None:
+            self.optimizer.prepare()
+            self.evaluator.prepare()
+        self.clock.start()
+        self.has_begun = True
+        if self.limits.max_seconds is not None:
+            self.evaluator.deadline = self.clock.deadline(self.limits.max_seconds)
+        self.evaluator.listener = self._keep_if_due
+        with self.evaluator, self._controls:
+            try:
+                self._loop(display)
+            except Exception as error:
+                told = with_best(error, self._best_so_far())
+                if told is error:
+                    raise
+                raise told from error
+            self._close(around)
         return self._outcome()
 
-    def _close(self, around: ExitStack) -> None:
-        """End the workers and the display; who asks to end now has waited for the result, and gets it."""
-        try:
-            with self._interrupts.hold():
-                self.evaluator.close()
-                around.close()
-        except KeyboardInterrupt:
+    def _close(self, around: ExitStack | None) -> None:
+        """End the workers and the display; who asks to end from now on has waited for the result, and gets it."""
+        came = self._interrupts.keep()
+        self.evaluator.close()
+        if around is not None:
+            around.close()
+        if came:
             self.stop = StopReason.INTERRUPTED
 
     def _loop(self, display: Display | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,8 +48,11 @@ class RunView:
     progress: Callable[[], RunProgress]
 
 
-def progress_of(run: Run) -> RunProgress:
-    """Say how far a run is."""
+def progress_of(under_way: Sequence[Run]) -> RunProgress:
+    """Say how far a run is, if there is one already."""
+    if not under_way:
+        return RunProgress(has_begun=False, seconds=0.0, calls=0, rows=0, answered=0)
+    run = under_way[0]
     evaluator = run.evaluator
     batch = evaluator.under_way  # looked up once: it may be committed meanwhile
     return RunProgress(
