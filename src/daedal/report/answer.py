@@ -69,7 +69,7 @@ def seconds(value: float) -> str:
 
     Examples
     --------
-    >>> [seconds(value) for value in (0.0000078, 0.012, 0.5, 5.25, 100, 7300)]
+    >>> [seconds(value) for value in (0.0000078, 0.012, 0.5, 5.25, 100, 7320)]
     ['7.8 µs', '12 ms', '0.5 s', '5.2 s', '1 min 40 s', '2 h 2 min']
     """
     if value < 0.1:

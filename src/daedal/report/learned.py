@@ -92,7 +92,7 @@ def population(result: Result, variables: Variables, order: NDArray[np.intp]) ->
     starts = bins(result.n)
     names = bin_labels([variables.bit_labels[i] for i in order.tolist()], starts)
     figures = [_rows(trace, look, order, starts, names) for look in looks if len(trace.population(look)[0])]
-    said = "Rows of the population, best on top; a dark cell is a one. Columns are in the same order as above."
+    said = "Rows of the population, best on top; blue is a one. Columns are in the same order as above."
     return Section("population", "The population", [paragraph(said), Row(figures), *_binned(result.n, starts)])
 
 

@@ -11,7 +11,7 @@
   };
   // Heat maps by what they show: from nothing, which is the paper's own colour, to all of it.
   const scales = {
-    amount: [["#f4f6f8", "#a9c6e3", "#3f7fbd", "#143f74", "#0a1f3d"], ["#1b2129", "#1d4469", "#2f7bb5", "#8fc4ea", "#f1f8ff"]],
+    amount: [["#f4f6f8", "#a9c6e3", "#3f7fbd", "#143f74", "#0a1f3d"], ["#1b2129", "#1d4469", "#2f7bb5", "#7fb8e4", "#cbe4fa"]],
     bits: [["#e8edf2", "#2f5f96"], ["#232b35", "#6aa5dd"]],
   };
   let figures = given.figures;

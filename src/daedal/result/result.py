@@ -202,6 +202,14 @@ class Result:
         """Write a page that shows the run: one HTML file, which replaces a report that is there, and nothing else.
 
         It opens in any browser, without a network. Needs Plotly: pip install "daedal[report]".
+
+        Examples
+        --------
+        >>> import daedal, os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     daedal.maximize("onemax:n=20", seed=1).report(os.path.join(folder, "report.html"))
+        ...     os.listdir(folder)
+        ['report.html']
         """
         from daedal.report.source import report_run  # here: it is above, and nothing else has use for it
 
