@@ -6,6 +6,7 @@ import doctest
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -104,3 +105,17 @@ def test_every_public_name_is_in_the_reference(package: str) -> None:
         if name.startswith("_") or name in ("models", "problems", "sklearn"):
             continue
         assert documented.count(f"::: {package}.{name}") == 1, name
+
+
+def test_the_site_is_built_without_a_warning_and_takes_nothing_from_the_network(
+    tmp_path: Path, plain_environment: dict[str, str]
+) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path)]
+    env = plain_environment | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+    built = list(tmp_path.rglob("*.html"))
+    assert len(built) > len(RUNNING)
+    for page in built:
+        loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*?(?:src|href)=[\"']?(https?:[^\"' >]+)", page.read_text())
+        assert not loaded, f"{page.name} loads {loaded}"
