@@ -87,6 +87,15 @@ def test_every_block_has_a_language_that_says_what_it_is(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_file_is_announced_by_its_name(page: Path) -> None:
+    """Not every reader of Markdown sees the titles of blocks."""
+    lines = page.read_text().splitlines()
+    for block in blocks_of(page):
+        before = "\n".join(lines[max(0, block.line - 4) : block.line - 1])
+        assert not block.title or f"`{Path(block.title).name}`" in before, f"{name_of(page)}:{block.line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in links_of(page):
         assert "://" not in link, f"{name_of(page)} links to {link}, which no test can follow"
