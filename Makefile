@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test commands library contracts attack bench reference reproduce clean
+.PHONY: demo test docs commands library contracts attack bench reference reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/daedal solve trap:k=5,n=50 --seed 1 --save demo.npz
@@ -17,7 +17,12 @@ test: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(MAKE) --no-print-directory docs
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target commands library contracts
+
+# The documentation, into site/; a warning is an error.
+docs: $(TOOLS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --clean
 
 # The tests in three parts, two of them side by side.
 commands: $(TOOLS)
@@ -55,4 +60,4 @@ $(TOOLS): $(STAMP)
 	touch $(TOOLS)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -30,7 +30,5 @@ def score(row: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    result = daedal.maximize(
-        score, n=FEATURES, vectorized=False, popsize=200, seed=1, max_evaluations=3000, progress=True
-    )
+    result = daedal.maximize(score, n=FEATURES, vectorized=False, seed=1, max_evaluations=3000, progress=True)
     print(f"chosen features: {np.flatnonzero(result.x).tolist()}, score {result.fitness:.4f}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pages import blocks_of
 
 import daedal
 from daedal.problems import Trap
@@ -71,10 +71,8 @@ def test_an_example_is_the_function_that_it_says(
 
 
 def test_the_page_shows_the_examples_as_they_are() -> None:
-    page = (ROOT / "docs" / "external.md").read_text()
-    blocks = re.findall(r"^```(?:sh|awk|c|python|toml)\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    shown = {block.title: block.text for block in blocks_of(ROOT / "docs" / "programs.md")}
     examples = sorted(EXAMPLES.iterdir())
     assert [path.name for path in examples] == ["build.py", "build.toml", "count_ones.sh", "leading_ones.c", "trap.awk"]
     for path in examples:
-        assert path.read_text() in blocks, path.name
-        assert f"examples/external/{path.name}" in page
+        assert shown[path.relative_to(ROOT).as_posix()] == path.read_text(), path.name

@@ -19,7 +19,7 @@ BYTES_A_PAIR = 24
 """Memory for each pair of variables where a table has them all: counts and weights."""
 
 PRODUCTS_A_SECOND = 3e10
-"""Products of float32 numbers in matrices that one core adds up, measured once (docs/scaling.md): estimates of time are
+"""Products of float32 numbers in matrices that one core adds up, measured once (docs/size.md): estimates of time are
 the same on every machine, so that the same command warns, or is refused, on all of them."""
 
 ADVICE = "for so many variables there are the algorithms umda, pbil, ils and auto"

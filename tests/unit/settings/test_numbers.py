@@ -108,7 +108,7 @@ NO_NUMBERS: dict[str, Callable[[], object]] = {
     "bytes": lambda: b"12",
     "a bytearray": lambda: bytearray(b"12"),
     "a view of bytes": lambda: memoryview(b"12"),
-    "an array of characters": lambda: array.array("u", "12"),
+    "an array of characters": lambda: array.array("w" if sys.version_info >= (3, 13) else "u", "12"),
     "numbers as text": lambda: [1.0, "2"],
     "None": lambda: None,
     "None among numbers": lambda: [1.0, None],
