@@ -284,6 +284,9 @@ def test_export(made: Made, here: Any, tmp_path: Path) -> None:
         assert here(*export, "-o", tmp_path / name).stdout == ""
     assert listed((tmp_path / "runs.csv").read_text()) == list(map(as_text, rows))
     assert json.loads((tmp_path / "runs.json").read_text()) == rows
+    refused = here(*export, "--format", "parquet")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "-o" in refused.stderr
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow, which is optional, is not installed")
     done = here(*export, "-o", tmp_path / "runs.parquet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

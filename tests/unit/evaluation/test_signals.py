@@ -186,3 +186,15 @@ def test_a_request_to_end_is_as_ctrl_c_and_is_known_afterwards(number: int) -> N
         signal.raise_signal(number)  # as nohup has it
     assert came == []
     assert signal.signal(number, before) is signal.SIG_IGN
+
+
+def test_what_is_kept_waits_for_good_and_is_told() -> None:
+    """From the end of a run on, its result is handed over, whoever asks to end."""
+    with Interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        came = interrupts.keep()
+        press()
+        assert came == [signal.SIGINT]
+        with interrupts.hold():
+            press()

@@ -22,7 +22,9 @@ from daedal.limits import Limits, StopReason
 from daedal.models import UMDA
 from daedal.models.base import Fitted
 from daedal.optimizers.eda import EDA
+from daedal.optimizers.registry import find_algorithm
 from daedal.run.checkpoint import Checkpointer, load_checkpoint
+from daedal.run.config import RunConfig
 from daedal.run.loop import Run
 from daedal.storage.atomic import previous_path
 from daedal.storage.checkpoint_file import write_checkpoint_file
@@ -436,3 +438,27 @@ def test_who_wrote_an_optimizer_learns_what_is_wrong_with_it(name: str, wrong: A
     own = type("Own", (Careless,), {name: wrong})
     with pytest.raises((ValueError, TypeError), match=rf"Own.*{says}"):
         daedal.maximize(batch, 10, algorithm=own, max_generations=3)
+
+
+def test_who_asks_to_end_once_the_run_has_ended_gets_its_result() -> None:
+    """While the display closes, and while the result is made."""
+
+    class Display:
+        def __enter__(self) -> Display:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+        def update(self, record: daedal.Generation) -> None:
+            pass
+
+    algorithm = find_algorithm("umda").with_settings({"popsize": 20})
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        run = RunConfig(objective="onemax:n=8", algorithm=algorithm, seed=1)
+        result = run.run(display=lambda view: Display())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result.fitness == 8
+    assert result.stop is StopReason.INTERRUPTED

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from daedal.storage.kinds import Kind, check_apart
+from daedal.storage.checkpoint_file import CHECKPOINT
+from daedal.storage.kinds import Kind, check_apart, check_place
 from daedal.storage.sqlite import open_database
+from daedal.studies.store import Store
 
 BOTH = Kind("a letter", re.compile(rb"Dear "), end=re.compile(rb"Yours"))
 
@@ -65,3 +67,12 @@ def test_a_database_replaces_nothing_beside_it(tmp_path: Path, ending: str) -> N
     one.execute("INSERT INTO a VALUES (1)")
     open_database(tmp_path / "a.db", **kind).close()  # type: ignore[arg-type]  # beside a journal in use
     one.close()
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/null"])
+def test_what_stands_for_a_device_is_none_of_our_files(name: str) -> None:
+    """Also where a plain file is behind it just now."""
+    with pytest.raises(OSError, match="not a plain file"):
+        check_place(name, CHECKPOINT)
+    with pytest.raises(ValueError, match="not a file"):
+        Store(name)
