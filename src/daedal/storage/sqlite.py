@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from daedal.storage.kinds import DATABASE_COMPANIONS, is_device
+from daedal.storage.kinds import DATABASE_COMPANIONS, Kind, is_device
 from daedal.storage.sqlite_schema import oddity, statements
 
 _RETRY_SECONDS = 0.01
@@ -213,8 +214,17 @@ def _check_place(place: Path, what: str, *, create: bool) -> None:
         raise ValueError(f"expected {where}, {_NO_DATABASE}")
     for ending, kind in DATABASE_COMPANIONS.items():
         beside = place.with_name(place.name + ending)
-        if beside.exists() and not (beside.is_file() and (kind is None or kind.owns(beside))):
+        if _is_foreign(beside, kind):
             raise ValueError(f"expected to make {where}, but SQLite would replace {str(beside)!r}; name another file")
+
+
+def _is_foreign(beside: Path, kind: Kind | None) -> bool:
+    """Whether something that is not SQLite's is where SQLite would write; its own files come and go at any moment."""
+    try:
+        is_plain = stat.S_ISREG(beside.stat().st_mode)
+        return not is_plain or (kind is not None and not kind.owns(beside))
+    except FileNotFoundError:
+        return False
 
 
 def _where(path: str | os.PathLike[str], what: str) -> str:
