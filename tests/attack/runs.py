@@ -56,7 +56,7 @@ MODES: dict[str, list[str]] = {
     "programs": ["cmd:./program", "--workers", "2"],
 }
 ALGORITHMS = {"umda": ["--popsize", "30"], "boa": ["--popsize", "30"], "mix": [], "ils": []}
-CLOCKS = ("seconds", "cpu_seconds")
+CLOCKS = ("seconds", "cpu_seconds", "objective_seconds")
 
 
 def furnish(folder: Path) -> None:

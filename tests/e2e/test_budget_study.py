@@ -162,7 +162,7 @@ def test_the_study_of_the_docs_is_one(tmp_path: Path) -> None:
     (text,) = re.findall(r"cat > budgets.toml <<'END'\n(.*?)END\n", docs.read_text(), re.DOTALL)
     (tmp_path / "budgets.toml").write_text(text)
     study = Study.from_file(tmp_path / "budgets.toml")
-    assert (study.budgets, len(study.cells())) == ((300, 1000, 3000), 27)
+    assert (study.budgets, len(study.cells())) == ((300, 1000), 18)
 
 
 # compare --budget

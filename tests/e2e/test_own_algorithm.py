@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_helpers import timeless
 from run_helpers import EXAMPLES, OWN_ALGORITHM, OWN_MODEL, registries_restored, told
 
 import daedal
@@ -22,7 +23,6 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 OWN = {OWN_ALGORITHM: {"max_evaluations": 300}, OWN_MODEL: {"popsize": 40, "max_generations": 6}}
 NAMES = {OWN_ALGORITHM: "HillClimber", OWN_MODEL: "Copies"}
-CLOCKS = ("seconds", "cpu_seconds")
 
 both = pytest.mark.parametrize("own", OWN, ids=NAMES.get)
 
@@ -36,10 +36,7 @@ def flags(own: str) -> list[object]:
 def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """Give the JSON object that a command printed, without clocks."""
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    for part in (found, *found.get("history", [])):
-        for clock in CLOCKS:
-            part.pop(clock, None)
+    found: dict[str, Any] = timeless(json.loads(done.stdout))
     return found
 
 

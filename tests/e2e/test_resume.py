@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_helpers import timeless
 from run_helpers import OWN_ALGORITHM, at
 
 import daedal
@@ -93,10 +94,7 @@ def score(tmp_path: Path) -> Path:
 def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """Give the one JSON object on standard output, without clocks."""
     assert done.stdout.count("\n") == 1, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    for part in (found, *found.get("history", [])):
-        for clock in ("seconds", "cpu_seconds"):
-            part.pop(clock, None)
+    found: dict[str, Any] = timeless(json.loads(done.stdout))
     return found
 
 

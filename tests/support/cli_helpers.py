@@ -11,7 +11,7 @@ Done: TypeAlias = "subprocess.CompletedProcess[str]"
 Cli: TypeAlias = Callable[..., Done]
 Refused: TypeAlias = Callable[[Done, str], None]
 
-CLOCKS = {"seconds", "cpu_seconds", "cpu_seconds_per_evaluation"}
+CLOCKS = {"seconds", "cpu_seconds", "objective_seconds", "cpu_seconds_per_evaluation"}
 
 
 def read_report(done: Done, code: int = 0) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from daedal.limits import Limits
 from daedal.objectives.bound import objective_name
-from daedal.optimizers.registry import algorithms
+from daedal.optimizers.registry import find_algorithm
+from daedal.settings.parameters import Setting
 
 if TYPE_CHECKING:
     from daedal.run.config import RunConfig
@@ -33,7 +35,7 @@ def again_line(config: RunConfig) -> str:
 
 def _changed(config: RunConfig) -> dict[str, object]:
     """Give the keywords that are not as they are by themselves."""
-    algorithm, known = config.algorithm, algorithms()
+    algorithm = config.algorithm
     found: dict[str, object] = {} if algorithm.name == "auto" else {"algorithm": algorithm.name}
     found["seed"] = config.seed
     nothing = dataclasses.asdict(Limits())
@@ -44,7 +46,9 @@ def _changed(config: RunConfig) -> dict[str, object]:
         found["shuffle"] = False
     if config.noise is not None:
         found["noisy"] = True
-    own = known[algorithm.name].settings() if algorithm.name in known else {}
+    own: dict[str, Setting] = {}
+    with suppress(ValueError):  # one of the user's own, or of a package that is broken
+        own = find_algorithm(algorithm.name).settings()
     return found | {name: value for name, value in algorithm.settings().items() if value != own.get(name)}
 
 
