@@ -16,9 +16,9 @@ from daedal.plot.style import (
     draw_goal,
     draw_legend,
     plain_text,
-    short_number,
     styled,
 )
+from daedal.result.wording import short_number
 from daedal.studies.budgets import BudgetRow
 from daedal.studies.spec import StudyProblem
 from daedal.studies.tables import problem_title

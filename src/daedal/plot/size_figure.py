@@ -18,10 +18,10 @@ from daedal.plot.style import (
     draw_legend,
     log_axis,
     plain_text,
-    short_number,
     shortened,
     styled,
 )
+from daedal.result.wording import short_number
 from daedal.studies.analysis import Effort, Runs, efforts
 from daedal.studies.run import DONE, Run
 from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem

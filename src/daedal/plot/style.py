@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from daedal.result.wording import short_number
 from daedal.settings.texts import printable
 from daedal.storage.atomic import replace_file
 from daedal.studies.files import FIGURES
@@ -124,14 +125,6 @@ def log_axis(axes: Axes) -> None:
     axes.xaxis.set_minor_locator(ticker.LogLocator(subs=tuple(range(2, 10)), numticks=12))
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short_number(value)))
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
-
-
-def short_number(value: float) -> str:
-    """Write the number of a tick: 0.01, 500, 10k, 2M."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
 
 
 def draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:

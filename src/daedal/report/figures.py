@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.report.markup import drawn
+from daedal.result.wording import short_number
 from daedal.types import Json
 
 BLUE, ORANGE, TEAL, RED, VIOLET, GREEN, PINK, GREY = (
@@ -55,22 +56,8 @@ def log_axis(title: str, values: Iterable[float], *, at: Sequence[float] | None 
         type="log",
         range=[low - room, high + room],
         tickvals=numbers(shown),
-        ticktext=[short_number(value) for value in shown],
+        ticktext=[short_number(value, 3) for value in shown],
     )
-
-
-def short_number(value: float) -> str:
-    """Write the number of a label.
-
-    Examples
-    --------
-    >>> [short_number(value) for value in (0.02, 500, 1500, 2e6)]
-    ['0.02', '500', '1.5k', '2M']
-    """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:.3g}{letter}"
-    return f"{value:.3g}"
 
 
 def line(x: Sequence[Json], y: Sequence[Json], name: str, colour: str, **more: Json) -> dict[str, Json]:

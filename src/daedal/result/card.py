@@ -6,7 +6,6 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from daedal.result.variables import believed_linkage, variables_of
 from daedal.result.wording import effort_text, fitness_text, verdict
 from daedal.settings.texts import printable
 
@@ -14,13 +13,15 @@ if TYPE_CHECKING:
     from daedal.result.result import Result
 
 _WIDTH, _HEIGHT, _MOST_POINTS = 220, 36, 120
-_GROUPS_SHOWN = 3
 _BOX = "display:inline-block;max-width:44em;padding:10px 14px;border:1px solid #8888;border-radius:6px;line-height:1.5"
 _SOFT = "opacity:.7;font-size:.9em"
 
 
 def card(result: Result) -> str:
-    """Give the card: the best value, the problem, why the run ended, what it took, and what hangs together."""
+    """Give the card: the best value, the problem, why the run ended, and what it took.
+
+    What hangs together takes seconds to find out, and is on the page: see `Result.report`.
+    """
     goal = "" if result.optimum is None else f" of {result.optimum:.10g}"
     name = f" on {result.problem}" if result.problem else ""
     lines = [
@@ -29,21 +30,8 @@ def card(result: Result) -> str:
         sparkline([record.best for record in result.history]),
         f"<div>{_escaped(result.stop.message)}</div>",
         f'<div style="{_SOFT}">{_escaped(effort_text(result))}</div>',
-        *(f"<div>{_escaped(sentence)}</div>" for sentence in _groups(result)),
     ]
     return f'<div style="{_BOX}">{"".join(lines)}</div>'
-
-
-def _groups(result: Result) -> list[str]:
-    variables = variables_of(result)
-    linkage = believed_linkage(result, variables)  # a card has no time for more
-    if linkage is None or not linkage.groups:
-        return []
-    return linkage.sentences([_short(one) for one in variables.labels], _GROUPS_SHOWN)
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 40 else f"{label[:39]}…"
 
 
 def sparkline(values: list[float]) -> str:

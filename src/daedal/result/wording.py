@@ -54,3 +54,17 @@ def value_text(value: Value) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value)) if value else "none"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def short_number(value: float, digits: int = 6) -> str:
+    """Write the number of a tick or a label.
+
+    Examples
+    --------
+    >>> [short_number(value) for value in (0.02, 500, 1500, 2e6)]
+    ['0.02', '500', '1.5k', '2M']
+    """
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.{digits}g}{letter}"
+    return f"{value:.{digits}g}"
