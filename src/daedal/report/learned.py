@@ -192,7 +192,10 @@ def importance(result: Result, variables: Variables) -> Section | None:
 
 
 def _importance_words(exact: NDArray[np.bool_], known: int) -> str:
-    full = "A full bar: the variable alone was changed, and the value got so much worse."
+    full = (
+        "A full bar: the variable alone was changed, and the value got so much worse, or would have, says a model that "
+        "explains all rows evaluated."
+    )
     hollow = "A hollow bar: the best of all solutions seen in which the variable is another is so much worse."
     some = f" These are the strongest {len(exact)} of {known:,}." if known > len(exact) else ""
     kinds = [text for text, there in ((full, exact.any()), (hollow, not exact.all())) if there]

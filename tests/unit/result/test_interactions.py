@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from report_helpers import made_up_trace
 
+import daedal
 from daedal.problems import Trap
+from daedal.result.importance import losses
 from daedal.result.interactions import interactions_of, neighbours
 from daedal.result.linkage import NOTHING, cluster, function_linkage, linkage_of, search_linkage
 from daedal.result.trace import Trace
+from daedal.result.variables import variables_of
 from daedal.types import Bits, Fitness
 
 
@@ -114,3 +117,16 @@ def test_what_the_search_believed_is_shown_by_itself() -> None:
     assert found.strength.max() == 1
     assert np.diagonal(found.strength).max() == 0
     assert search_linkage(None) is linkage_of(None) is None
+
+
+def test_what_nobody_tried_is_told_by_a_model_that_explains_everything() -> None:
+    """In a sum, the climb never flips single bits of the best row; each of them is worth its weight all the same."""
+    weights = np.arange(1.0, 31.0)
+    result = daedal.maximize(lambda x: x @ weights, 30, seed=1, target=weights.sum())
+    assert result.trace is not None
+    assert np.isnan(result.trace.flips).any()
+    found = losses(result, variables_of(result))
+    assert found is not None
+    loss, exact = found
+    assert exact.all()
+    assert loss == pytest.approx(weights)
