@@ -36,6 +36,7 @@ def load_everything() -> None:
     for module in pkgutil.walk_packages(daedal.__path__, "daedal."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    "".encode("cp437")  # which zip files are read with where their names are no UTF-8
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in daedal.algorithms():

@@ -153,6 +153,8 @@ class LayeredCache:
         if self.memory is None or not self.deduplicate or not len(batch.lookup.keys):
             return  # nothing is remembered, or nothing of this batch
         places = batch.answered_places()
+        if isinstance(places, np.ndarray):
+            places = np.sort(places)  # whoever answered first: the memory is the same for any number of workers
         self.memory.add_new(batch.lookup, places, batch.values[places])
         if len(batch.failed):
             self.memory.add_new(batch.lookup, batch.failed, batch.values[batch.failed])

@@ -134,7 +134,8 @@ class RunConfig:
             shuffle=self.shuffle,
             constraints=self.constraints,
         )
-        limits = algorithm.with_limits(self.limits, has_goal=self.goal(objective) is not None)
+        has_goal = self.goal(objective) is not None
+        limits = algorithm.with_limits(self.limits, has_goal=has_goal) if state is None else self.limits
         config = dataclasses.replace(self, algorithm=algorithm, limits=limits, command=self.again)
         with ExitStack() as closing:
             closing.callback(objective.close)
