@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test docs commands library contracts attack bench reference reproduce clean
+.PHONY: demo test docs commands studies pages library contracts attack bench reference reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/daedal solve trap:k=5,n=50 --seed 1 --save demo.npz
@@ -18,15 +18,22 @@ test: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(MAKE) --no-print-directory docs
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target commands library contracts
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target library contracts pages commands studies
 
 # The documentation, into site/; a warning is an error.
 docs: $(TOOLS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --clean
 
-# The tests in three parts, two of them side by side.
+# The tests in five parts of about the same length, two of them side by side.
+PAGES := $(wildcard tests/e2e/test_docs.py tests/e2e/test_examples.py tests/e2e/test_pa*.py tests/e2e/test_report*.py)
+STUDIES := $(filter-out $(PAGES),$(wildcard tests/e2e/test_[p-z]*.py))
+COMMANDS := $(filter-out $(PAGES) $(STUDIES),$(wildcard tests/e2e/test_*.py))
 commands: $(TOOLS)
-	$(BIN)/python -m pytest tests/e2e
+	$(BIN)/python -m pytest $(COMMANDS)
+studies: $(TOOLS)
+	$(BIN)/python -m pytest $(STUDIES)
+pages: $(TOOLS)
+	$(BIN)/python -m pytest $(PAGES)
 library: $(TOOLS)
 	$(BIN)/python -m pytest tests/unit
 contracts: $(TOOLS)
