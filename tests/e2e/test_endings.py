@@ -45,6 +45,16 @@ def test_a_child_that_python_itself_waits_for_is_no_reason_to_stay(interrupted: 
     assert read_report(done, 143)["stop"] == "interrupted"
 
 
+@SIGNALS
+@ENGINES
+def test_a_process_without_parents_ends_with_the_run(
+    number: signal.Signals, engine: tuple[object, ...], interrupted: Cli, mine: Path
+) -> None:
+    at = "3" if engine == () else "8"
+    done = interrupted("solve", f"{mine}:leaves_an_orphan", *LINE, *engine, number=number, STAND_AT=at)
+    assert read_report(done, CODES[number])["stop"] == "interrupted"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @ENGINES
 def test_a_program_ends_with_the_run(

@@ -105,6 +105,13 @@ def waits_for_a_child(x):
     return x.sum(axis=1)
 
 
+def leaves_an_orphan(x):
+    """As `stands`, but beside a process that has lost its parent, and that Ctrl-C does not end."""
+    if calls + 1 == int(os.environ["STAND_AT"]):
+        subprocess.run(["sh", "-c", "sleep 1000 &"], check=True)
+    return stands(x)
+
+
 def loud_below(x):
     """Write to standard output past Python: a child does, and C, which keeps it back until the end."""
     os.write(1, b"hello from below\n")

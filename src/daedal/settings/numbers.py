@@ -91,14 +91,14 @@ def _is_text(values: object) -> bool:
 
 def _as_masked(values: object) -> Any:
     """Give what has a mask, or a sequence in which something has one, as a masked array; None for all else."""
-    module = sys.modules.get("numpy.ma")
-    if module is None:  # then nothing can have one
+    kind = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    if kind is None:  # not imported, or another thread is about to: then nothing can have one
         return None
-    if isinstance(values, module.MaskedArray):
+    if isinstance(values, kind):
         return values
-    if isinstance(values, list | tuple) and any(isinstance(one, module.MaskedArray) for one in values):
-        made = module.array([np.asarray(one) for one in values])  # NumPy itself would leave out the masks
-        made.mask = [bool(module.getmaskarray(one).any()) for one in values]
+    if isinstance(values, list | tuple) and any(isinstance(one, kind) for one in values):
+        made = np.ma.array([np.asarray(one) for one in values])  # NumPy itself would leave out the masks
+        made.mask = [bool(np.ma.getmaskarray(one).any()) for one in values]
         return made
     return None
 

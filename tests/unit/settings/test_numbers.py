@@ -186,6 +186,12 @@ def test_a_series_whose_index_has_the_rows_in_another_order_is_refused(kind: str
         as_numbers(series_of(kind)([4.0, 5.0, 6.0], index=index))
 
 
+def test_masks_that_another_thread_is_importing_are_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy.ma", types.ModuleType("numpy.ma"))  # so far it has nothing
+    assert same(9.0, 9.0)
+    assert same([1, 2.5], [1.0, 2.5])
+
+
 def test_what_pandas_calls_missing_is_nan(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = object()
     monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(NA=missing))  # type: ignore[arg-type]
