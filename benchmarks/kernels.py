@@ -15,10 +15,14 @@ import numpy as np
 import daedal
 from bare import cpu_times, five_products, two_products
 from daedal.kernels import dae as kernels
+from daedal.kernels.descent import Rule, zero_moments
+from daedal.kernels.network import train as train_network
+from daedal.kernels.noise import noise_shape
 from daedal.kernels.products import padded
 from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
 from daedal.models import DAE
+from daedal.models.network_start import drawn_stack
 from daedal.optimizers.eda import EDAConfiguration
 from daedal.rng import words16, words32
 
@@ -35,13 +39,19 @@ def training_share(n: int) -> float:
     data = np.zeros((rows, padded(n)), dtype=np.uint8)
     data[:, :n] = x
     work = kernels.make_workspace(n, n, BATCH, model.corruption)
-    theta = model._initial(n, n, rng=rng)
-    gradient, order, rate = kernels.zero_gradient(theta), np.arange(rows), model.learning_rate
+    stack = drawn_stack((n, n), tied=True, init="normal", scale=model.init_scale, mean=None, rng=rng)
+    gradients, order, rate = (kernels.zero_gradient(stack[0]),), np.arange(rows), model.learning_rate
+    rule, moments = (
+        Rule(rate, rate * model.bias_factor, model.momentum, 1.0, False),
+        (zero_moments(stack[0], adam=False),),
+    )
 
     def train() -> None:
         swaps, noise = words32(rng, epochs * rows), words16(rng, epochs * rows * n + LANES)
-        rates = (rate, rate * model.bias_factor, model.momentum, 1.0)
-        kernels.train(data, order, swaps, noise, epochs, BATCH, n, n, True, False, *rates, theta, gradient, work)
+        train_network(
+            data, order, rows, swaps, noise, noise_shape(), epochs, BATCH, 0, True, False, rule, 0, stack, (n, n),
+            (work,), gradients, moments,
+        )  # fmt: skip
 
     bare, real = cpu_times(five_products(BATCH, n, n), train)
     return bare * (rows // BATCH) * epochs / real

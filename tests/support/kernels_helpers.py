@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from daedal.kernels import dae
+from daedal.kernels import dae, network
+from daedal.kernels.descent import Rule as KernelRule
+from daedal.kernels.descent import zero_moments
+from daedal.kernels.noise import NoiseShape, noise_shape
 from daedal.kernels.products import TILED_UP_TO, padded
 
 LAYER = 3e-6
@@ -80,6 +83,22 @@ class Rule:
     bias_rate: float = 0.5
     momentum: float = 0.0
     keep: float = 1.0
+    adam: bool = False
+
+
+def train(
+    stack: network.Stack, widths: network.Widths, works: network.Workspaces, gradients: network.Gradients,
+    data: Floats, order: Floats, swaps: Floats, noise: Floats, batch: int, tied: bool, squared: bool, rule: Rule,
+    *, walkback: int = 0, used: int | None = None, shape: NoiseShape | None = None,
+) -> int:  # fmt: skip
+    """Let the kernel train, for as many epochs as there are words to shuffle; give the number of updates."""
+    rows = len(order)
+    moments = tuple(zero_moments(theta, adam=rule.adam) for theta in stack)
+    how = KernelRule(rule.rate, rule.bias_rate, rule.momentum, rule.keep, rule.adam)
+    return network.train(
+        data, order, rows if used is None else used, swaps, noise, noise_shape() if shape is None else shape,
+        swaps.size // rows, batch, walkback, tied, squared, how, 0, stack, widths, works, gradients, moments,
+    )  # fmt: skip
 
 
 def slow_train(net: Net, x: Floats, swaps: Floats, noise: Floats, batch: int, limit: int, squared: bool, rule: Rule):

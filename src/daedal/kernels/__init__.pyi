@@ -1,11 +1,13 @@
 from daedal.kernels import annealing as annealing
 from daedal.kernels import bayesnet as bayesnet
+from daedal.kernels import chains as chains
 from daedal.kernels import climbing as climbing
 from daedal.kernels import combinatorial as combinatorial
 from daedal.kernels import compilation as compilation
 from daedal.kernels import constrained as constrained
 from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
+from daedal.kernels import descent as descent
 from daedal.kernels import draws as draws
 from daedal.kernels import ecga as ecga
 from daedal.kernels import field_kinds as field_kinds
@@ -17,6 +19,7 @@ from daedal.kernels import lasso as lasso
 from daedal.kernels import linkage as linkage
 from daedal.kernels import logistic as logistic
 from daedal.kernels import mixing as mixing
+from daedal.kernels import network as network
 from daedal.kernels import noise as noise
 from daedal.kernels import products as products
 from daedal.kernels import rbm as rbm

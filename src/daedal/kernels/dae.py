@@ -1,6 +1,7 @@
-"""The denoising autoencoder on plain arrays: its training and its samples (Algorithms 2 and 3 of the paper).
+"""One layer of a denoising autoencoder on plain arrays: its parameters, its workspace, its errors.
 
-Rows are padded as `products` says, and the padding is zero throughout. Random words are drawn by the caller.
+`network` trains one or more of them, and `chains` samples. Rows are padded as `products` says, and the padding is zero
+throughout. Random words are drawn by the caller.
 """
 
 from __future__ import annotations
@@ -12,19 +13,10 @@ from numpy.typing import NDArray
 
 from daedal.kernels.compilation import OPTIONS, njit
 from daedal.kernels.logistic import logistic
-from daedal.kernels.noise import corrupt_bits, corrupt_values, shuffle
-from daedal.kernels.products import (
-    accumulate_outer_products,
-    affine,
-    affine_transposed,
-    keep_transpose,
-    padded,
-    whole_vectors,
-)
+from daedal.kernels.products import padded, whole_vectors
 
 _Floats = NDArray[np.float32]
 _Bytes = NDArray[np.uint8]
-_Words = NDArray[np.uint16]
 _Index = NDArray[np.int64]
 _f = np.float32
 _i = np.int32
@@ -55,6 +47,8 @@ class Workspace(NamedTuple):
     live_hidden: _Floats  # (padded m,): 1, and 0 in the padding
     live_output: _Floats  # (padded n,): 1, and 0 in the padding
     limits: NDArray[np.int32]  # (padded n,): a word below its limit corrupts; 0 in the padding
+    encoder_t: _Floats  # (padded m, padded n): as `keep_transpose` has it, for layers above the first that are not tied
+    rows: _Floats  # (b, padded n): reconstructions, where they are trained on
 
 
 class Gradient(NamedTuple):
@@ -89,8 +83,14 @@ def zero_gradient(theta: Parameters) -> Gradient:
     return Gradient(*(np.zeros_like(getattr(theta, name)) for name in Gradient._fields))
 
 
-def make_workspace(n: int, m: int, batch: int, corruption: float) -> Workspace:
-    """Make the workspace for batches of up to `batch` rows."""
+def make_workspace(
+    n: int, m: int, batch: int, corruption: float = 0.0, *, inner: bool = False, walkback: bool = False
+) -> Workspace:
+    """Make the workspace for batches of up to `batch` rows.
+
+    `inner` is for layers that are not tied and not the first, `walkback` for a first layer that is trained on its own
+    reconstructions.
+    """
     workspace = Workspace(
         inputs=np.zeros((2 * batch, padded(n)), dtype=np.float32),
         hiddens=np.zeros((2 * batch, padded(m)), dtype=np.float32),
@@ -99,6 +99,8 @@ def make_workspace(n: int, m: int, batch: int, corruption: float) -> Workspace:
         live_hidden=np.zeros(padded(m), dtype=np.float32),
         live_output=np.zeros(padded(n), dtype=np.float32),
         limits=np.zeros(padded(n), dtype=np.int32),
+        encoder_t=np.zeros((padded(m), padded(n)) if inner else (0, 0), dtype=np.float32),
+        rows=np.zeros((batch if walkback else 0, padded(n)), dtype=np.float32),
     )
     workspace.live_hidden[:m] = 1
     workspace.live_output[:n] = 1
@@ -117,7 +119,7 @@ def activate(a: _Floats, m: int, live: _Floats) -> None:
 
 
 @njit(**OPTIONS)
-def _row_error(z: _Floats, x: _Bytes, n: int, squared: bool) -> float:
+def row_error(z: _Floats, x: _Bytes, n: int, squared: bool) -> float:
     """Err(x, logistic(z)) of one row: cross entropy in nats, or squared error, summed over its bits."""
     total = 0.0
     for first in range(0, n, _BITS_A_LOGARITHM):
@@ -134,25 +136,6 @@ def _row_error(z: _Floats, x: _Bytes, n: int, squared: bool) -> float:
                 product *= np.float64(max(right, _f(SMALLEST_PROBABILITY)))
             total -= np.log(product)
     return total
-
-
-@njit(**OPTIONS)
-def mean_error(
-    x: _Bytes, corrupted: _Floats, n: int, m: int, squared: bool, theta: Parameters, work: Workspace
-) -> float:
-    """Reconstruction error per row: x (rows, padded n), corrupted (rows, padded n)."""
-    batch = work.inputs.shape[0] // 2
-    rows = x.shape[0]
-    total = 0.0
-    for first in range(0, rows, batch):
-        b = min(batch, rows - first)
-        hidden, output = work.hiddens[:b], work.inputs[:b]
-        affine(corrupted[first : first + b], theta.encoder, theta.hidden_bias, n, m, hidden)
-        activate(hidden, m, work.live_hidden)
-        affine_transposed(hidden, theta.decoder, theta.decoder_t, theta.output_bias, m, n, output)
-        for i in range(b):
-            total += _row_error(output[i], x[first + i], n, squared)
-    return float(total / rows)
 
 
 @njit(**OPTIONS)
@@ -180,95 +163,3 @@ def hidden_error(d: _Floats, h: _Floats, m: int, total: _Floats) -> None:
             gradient = d[i, j] * h[i, j] * (_f(1) - h[i, j])
             d[i, j] = gradient
             total[j] += gradient
-
-
-@njit(**OPTIONS)
-def batch_gradient(
-    x: _Bytes, order: _Index, n: int, m: int, tied: bool, squared: bool, momentum: np.float32,
-    theta: Parameters, gradient: Gradient, work: Workspace,
-) -> None:  # fmt: skip
-    """Backpropagate one batch, whose corrupted rows stand in work.inputs (Algorithm 2, lines 5-7).
-
-    Stacked as they are in the workspace, the two outer products of tied weights, corrupted^T hidden error and
-    output error^T hidden, are one.
-    """
-    b = order.size
-    corrupted, output = work.inputs[:b], work.inputs[b : 2 * b]
-    back, hidden = work.hiddens[:b], work.hiddens[b : 2 * b]
-    affine(corrupted, theta.encoder, theta.hidden_bias, n, m, hidden)
-    activate(hidden, m, work.live_hidden)
-    affine_transposed(hidden, theta.decoder, theta.decoder_t, theta.output_bias, m, n, output)
-    output_error(output, x, order, n, squared, work.live_output, gradient.output_bias)
-    affine(output, theta.decoder, work.no_bias, n, m, back)
-    hidden_error(back, hidden, m, gradient.hidden_bias)
-    if tied:
-        accumulate_outer_products(
-            work.inputs[: 2 * b], work.hiddens[: 2 * b], n, m, momentum, gradient.encoder, work.scratch
-        )
-    else:
-        accumulate_outer_products(corrupted, back, n, m, momentum, gradient.encoder, work.scratch)
-        accumulate_outer_products(output, hidden, n, m, momentum, gradient.decoder, work.scratch)
-
-
-@njit(**OPTIONS)
-def _descend(weights: _Floats, gradient: _Floats, rate: np.float32, keep: np.float32) -> None:
-    for i in range(weights.shape[0]):
-        for j in range(weights.shape[1]):
-            weights[i, j] = keep * weights[i, j] - rate * gradient[i, j]
-
-
-@njit(**OPTIONS)
-def train(
-    x: _Bytes, order: _Index, shuffle_words: NDArray[np.uint32], noise: _Words, epochs: int, batch: int,
-    n: int, m: int, tied: bool, squared: bool, rate: float, bias_rate: float, momentum: float, keep: float,
-    theta: Parameters, gradient: Gradient, work: Workspace,
-) -> None:  # fmt: skip
-    """Stochastic gradient descent for some epochs; the rows left over by an epoch's last batch are dropped.
-
-    x (rows, padded n), order (rows,), shuffle_words (epochs * rows,), noise (epochs * rows * n + LANES,).
-    """
-    rows = order.size
-    step, bias_step = _f(rate / batch), _f(bias_rate / batch)
-    for epoch in range(epochs):
-        shuffle(order, shuffle_words[epoch * rows : (epoch + 1) * rows])
-        for first in range(0, rows - batch + 1, batch):
-            chosen = order[first : first + batch]
-            words = noise[(epoch * rows + first) * n :]
-            corrupt_bits(x, chosen, words, n, work.limits, work.inputs[:batch])
-            batch_gradient(x, chosen, n, m, tied, squared, _f(momentum), theta, gradient, work)
-            _descend(theta.encoder, gradient.encoder, step, _f(keep))
-            if not tied:
-                _descend(theta.decoder, gradient.decoder, step, _f(keep))
-            keep_transpose(theta.decoder, theta.decoder_t)
-            for j in range(m):
-                theta.hidden_bias[j] -= bias_step * gradient.hidden_bias[j]
-            for j in range(n):
-                theta.output_bias[j] -= bias_step * gradient.output_bias[j]
-
-
-@njit(**OPTIONS)
-def sample(
-    start: _Words, noise: _Words, draws: NDArray[np.uint32], steps: int, n: int, m: int,
-    theta: Parameters, work: Workspace, out: _Bytes,
-) -> None:  # fmt: skip
-    """Algorithm 3 and the final Bernoulli draw: real-valued reconstructions are fed back without binarising.
-
-    start and draws (rows * n,), noise (steps * rows * n + LANES,), out (rows, n).
-    """
-    batch = work.inputs.shape[0] // 2
-    rows = out.shape[0]
-    for first in range(0, rows, batch):
-        b = min(batch, rows - first)
-        corrupted, z, hidden = work.inputs[:b], work.inputs[batch : batch + b], work.hiddens[:b]
-        for i in range(b):
-            for j in range(n):
-                z[i, j] = _f(_i(start[(first + i) * n + j]) & _i(1))
-        for step in range(steps):
-            corrupt_values(z, noise[(step * rows + first) * n :], n, work.limits, corrupted)
-            affine(corrupted, theta.encoder, theta.hidden_bias, n, m, hidden)
-            activate(hidden, m, work.live_hidden)
-            affine_transposed(hidden, theta.decoder, theta.decoder_t, theta.output_bias, m, n, z)
-            activate(z, n, work.live_output)
-        for i in range(b):
-            for j in range(n):
-                out[first + i, j] = np.float64(draws[(first + i) * n + j]) < np.float64(z[i, j]) * 4294967296.0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.settings.checks import check_fits
-from daedal.settings.parameters import check_types
+from daedal.settings.parameters import check_types, written
 from daedal.types import Bits
 
 BYTES_A_PAIR = 24
@@ -114,7 +114,7 @@ class Model(ABC):
     def check_memory(self, rows: int, n: int) -> None:
         """Refuse so many variables that the fit would not fit into memory."""
         hidden = getattr(self, "hidden", None)
-        what = f"{type(self).__name__} with n={n:,}{'' if hidden is None else f' and hidden={hidden:,}'}"
+        what = f"{type(self).__name__} with n={n:,}{'' if hidden is None else f' and hidden={written(hidden)}'}"
         check_fits(self.working_bytes(rows, n), what, advice=ADVICE)
 
     def prepare(self) -> None:

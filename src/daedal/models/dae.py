@@ -2,65 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import PRODUCTS_A_SECOND, Fitted, Model, TrainingCurve, check_converged, check_parents
-from daedal.models.training import TrainingErrors, checked_epochs, curve_of, products_of, train_to_convergence
-from daedal.rng import words16, words32
-from daedal.settings.checks import check_at_least, check_between
+from daedal.models.base import Fitted, Model, check_parents
+from daedal.models.network_checks import check_network
+from daedal.models.network_cost import network_bytes, network_seconds
+from daedal.models.network_noise import shape_of
+from daedal.models.network_samples import FittedDAE as FittedDAE
+from daedal.models.network_start import stack_arrays, stack_of
+from daedal.models.network_training import Training
 from daedal.types import Bits
 
-_WEIGHT_COPIES = 9  # encoder, decoder, gradients, scratch, the best so far, and the first draw, which is in float64
-_BYTES_AN_ENTRY = 8  # of the rows: padded, corrupted, and the noise of an epoch
-_SAMPLED_AT_A_TIME = 512
 _MOST_HELD_OUT = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class FittedDAE(Fitted):
-    """A trained autoencoder of n visible and m hidden units."""
-
-    theta: kernels.dae.Parameters  # padded as `kernels.products` says
-    n: int
-    m: int
-    corruption: float
-    sampling_steps: int
-    training: TrainingCurve | None = None
-
-    linkage_source: ClassVar[str] = "the weights of the autoencoder"
-
-    def linkage(self) -> NDArray[np.float64]:
-        """Give how much one bit moves the logit of another's reconstruction, shape (n, n), hidden units half on."""
-        encoder, decoder = self.theta.encoder[: self.n, : self.m], self.theta.decoder[: self.n, : self.m]
-        return products_of(encoder, decoder)
-
-    def curve(self) -> TrainingCurve | None:
-        """Give the errors measured in training."""
-        return self.training
-
-    def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n): s rounds of corruption and reconstruction of random bits, then a draw per bit."""
-        out = np.empty((rows, self.n), dtype=np.uint8)
-        work = kernels.dae.make_workspace(self.n, self.m, min(max(rows, 1), 128), self.corruption)
-        steps, spare = self.sampling_steps, kernels.tiles.LANES
-        with kernels.threads.one_blas_thread():
-            for first in range(0, rows, _SAMPLED_AT_A_TIME):
-                block = out[first : first + _SAMPLED_AT_A_TIME]
-                start = words16(rng, block.size)
-                noise = words16(rng, steps * block.size + spare)
-                draws = words32(rng, block.size)
-                kernels.dae.sample(start, noise, draws, steps, self.n, self.m, self.theta, work, block)
-        return out
-
-
-@dataclass(frozen=True, kw_only=True)
 class DAE(Model):
-    """Denoising autoencoder with one hidden layer.
+    """Denoising autoencoder with one or more hidden layers.
 
     The defaults are the settings that the paper's author used later, with a corruption of 0.05, which solved as much
     as 0.1 or more (docs/models.md), and without weight decay. `DAE.paper_2015()` has those of the paper.
@@ -68,23 +33,49 @@ class DAE(Model):
     Parameters
     ----------
     hidden
-        Hidden units m; None: as many as variables.
+        Hidden units m; of several layers, one number for each, as in 100,50, and the decoder mirrors them; None: one
+        layer of as many as variables.
     tied
         Whether the decoder's weights are the transpose of the encoder's.
     error
         What training minimises: "cross-entropy" or "squared".
     corruption
-        Probability that an entry is replaced by a fair random bit, in training and in sampling.
+        Probability that an entry is corrupted, in training and in sampling.
+    noise
+        What corruption does: "salt+pepper" (an entry becomes a fair random bit), "masking" (one half, which tells
+        nothing), or "block" (fair bits for whole blocks of variables that are correlated among the parents).
+    block_size
+        Variables of such a block.
     learning_rate, bias_factor
         Rate for weights; that of biases is learning_rate * bias_factor.
     momentum
         Share of its last update that a weight keeps moving by; biases have none.
     weight_decay
         Shrinks the weights by learning_rate * weight_decay at every update; negative values let them grow.
-    init_scale
-        Standard deviation of the first parameters.
+    optimizer
+        "sgd" (plain descent, with momentum) or "adam" (steps of about the learning rate, whatever the gradient, so that
+        a rate of 0.01 is large; without momentum).
+    init, init_scale
+        Standard deviation of the first parameters: init_scale ("normal"), or of weights 4 sqrt(2 / (inputs + outputs))
+        of their layer ("glorot").
+    biases
+        First biases: drawn like the weights ("normal"), or so that the first reconstruction has the parents' share of
+        ones in each variable ("marginals").
+    warm_start
+        Share of the last generation's parameters that training starts from, the rest being a new draw: 0 from scratch,
+        1 from where the last one ended.
+    starts
+        So many starts are trained for a short while, and the one of the lowest error goes on.
+    pretrain
+        Epochs in which each of several layers is first trained by itself, on bits drawn from the codes of those below.
+    walkback
+        So many times each batch is followed by its own reconstruction, corrupted again, with the same aim.
     batch_size
         Rows of a mini-batch; a fifth of the training rows where that is less.
+    max_rows
+        Train on so many of the parents at most, drawn at random; None: on all.
+    distinct
+        Whether an epoch takes as many rows as there are different ones, drawn at random: less where rows repeat.
     validation
         Share of the parents that is not trained on but watched, at most 500 rows.
     overfitting
@@ -94,7 +85,14 @@ class DAE(Model):
     check_every, min_epochs, min_updates, max_epochs
         Errors are measured every so many epochs; training lasts at least and at most so long.
     sampling_steps
-        Rounds of corruption and reconstruction, s in the paper.
+        Rounds of corruption and reconstruction, s in the paper; "auto": until chains have forgotten their start, or
+        forget no more of it, by their autocorrelation, at most 50.
+    sampling_start
+        Where chains start: at "random" bits, or at "parents".
+    temperature
+        What logits are divided by in sampling: below 1 samples are nearer to what is likely, above 1 more different.
+    binarise
+        Whether each round of sampling draws bits, or only the last.
 
     Examples
     --------
@@ -107,7 +105,7 @@ class DAE(Model):
 
     compiled: ClassVar[bool] = True
 
-    hidden: int | None = None
+    hidden: int | tuple[int, ...] | None = None
     tied: bool = True
     error: Literal["cross-entropy", "squared"] = "cross-entropy"
     corruption: float = 0.05
@@ -124,24 +122,27 @@ class DAE(Model):
     min_epochs: int = 50
     min_updates: int = 200
     max_epochs: int = 2000
-    sampling_steps: int = 10
+    sampling_steps: int | Literal["auto"] = 10
+    noise: Literal["salt+pepper", "masking", "block"] = "salt+pepper"
+    block_size: int = 4
+    optimizer: Literal["sgd", "adam"] = "sgd"
+    init: Literal["normal", "glorot"] = "normal"
+    biases: Literal["normal", "marginals"] = "normal"
+    warm_start: float = 0.0
+    starts: int = 1
+    pretrain: int = 0
+    walkback: int = 0
+    max_rows: int | None = None
+    distinct: bool = False
+    sampling_start: Literal["random", "parents"] = "random"
+    temperature: float = 1.0
+    binarise: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.hidden, list):
+            object.__setattr__(self, "hidden", tuple(self.hidden))
         super().__post_init__()
-        if self.hidden is not None:
-            check_at_least("hidden", self.hidden, 1)
-        check_between("corruption", self.corruption, 0.0, 1.0)
-        check_between("momentum", self.momentum, 0.0, 0.999)
-        check_between("validation", self.validation, 0.0, 0.9)
-        check_between("weight_decay", self.weight_decay, -1.0, 1.0)
-        check_between("init_scale", self.init_scale, 0.0, 100.0)
-        for name in ("learning_rate", "bias_factor", "gamma", "min_epochs", "min_updates"):
-            check_at_least(name, getattr(self, name), 0)
-        check_between("sampling_steps", self.sampling_steps, 1, 10_000)
-        for name in ("batch_size", "check_every", "max_epochs"):
-            check_at_least(name, getattr(self, name), 1)
-        if self.overfitting is not None:
-            check_at_least("overfitting", self.overfitting, 0)
+        check_network(self)
 
     @classmethod
     def paper_2015(cls) -> DAE:
@@ -168,110 +169,90 @@ class DAE(Model):
         )
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedDAE:
-        """Train from scratch on x, shape (rows, n)."""
-        kernels.compilation.announce(kernels.dae.train)
+        """Train on x, shape (rows, n): from scratch, or from where the last generation ended, as `warm_start` says."""
+        kernels.compilation.announce(kernels.network.train)
         rows, n = check_parents(x)
         self.check_memory(rows, n)
-        m, width = self._units(n), kernels.products.padded(n)
-        data = np.zeros((rows, width), dtype=np.uint8)
-        data[:, :n] = x[rng.permutation(rows)]
+        widths = self.widths(n)
+        chosen = rng.permutation(rows)[: self.max_rows]
+        data = np.zeros((len(chosen), kernels.products.padded(n)), dtype=np.uint8)
+        data[:, :n] = x[chosen]
+        shape = shape_of(self.noise, data[:, :n], corruption=self.corruption, length=self.block_size)
+        known = previous.stack if isinstance(previous, FittedDAE) and previous.widths == widths else None
         with kernels.threads.one_blas_thread():
-            theta, info, training = self._train(data, n, m, rng=rng)
-        return FittedDAE(
-            info=info,
-            theta=theta,
-            n=n,
-            m=m,
-            corruption=self.corruption,
-            sampling_steps=self.sampling_steps,
-            training=training,
-        )
+            stack, info, training = Training(self, widths, shape, rng).fit(data, known)
+        fitted = replace(self._fitted(stack, n), info=info, shape=shape, training=training)
+        if self.sampling_start == "parents":
+            fitted = replace(fitted, parents=x.copy())
+        if self.sampling_steps == "auto":
+            steps = len(fitted.correlations(rng=rng))
+            fitted = replace(fitted, sampling_steps=steps, info={**info, "sampling_steps": steps})
+        return fitted
 
-    def _units(self, n: int) -> int:
-        return n if self.hidden is None else self.hidden
+    def widths(self, n: int) -> tuple[int, ...]:
+        """Give the variables, and the units of each hidden layer.
+
+        Examples
+        --------
+        >>> DAE().widths(50), DAE(hidden=(40, 20)).widths(50)
+        ((50, 50), (50, 40, 20))
+        """
+        if self.hidden is None:
+            return (n, n)
+        return (n, *self.hidden) if isinstance(self.hidden, tuple) else (n, self.hidden)
+
+    def prepare(self) -> None:
+        """Compile or load the kernels, for as many layers as there are, so that the clock of a run measures the run."""
+        layers = len(self.widths(3)) - 1
+        few = {"max_epochs": 1, "max_rows": None, "starts": 1, "pretrain": min(self.pretrain, 1)}
+        _load_kernels(replace(self, hidden=(3,) * layers, **few))  # type: ignore[arg-type]
+
+    def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
+        """Give the parameters, where the next fit starts from them."""
+        if self.warm_start == 0 or not isinstance(fitted, FittedDAE):
+            return {}
+        return dict(stack_arrays(fitted.stack, fitted.widths))
+
+    def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> FittedDAE | None:
+        """Rebuild the network, as far as the next fit needs it."""
+        return self._fitted(stack_of(dict(arrays), self.widths(n), tied=self.tied), n) if arrays else None
+
+    def _fitted(self, stack: kernels.network.Stack, n: int) -> FittedDAE:
+        units = self.widths(n)[1:]
+        return FittedDAE(
+            theta=stack[0],
+            n=n,
+            m=units[0],
+            deeper=stack[1:],
+            deeper_units=units[1:],
+            corruption=self.corruption,
+            sampling_steps=1 if self.sampling_steps == "auto" else self.sampling_steps,
+            temperature=self.temperature,
+            binarise=self.binarise,
+        )
 
     def working_bytes(self, rows: int, n: int) -> int:
         """Give the memory, about, that a fit takes: weights, and noise, also that of drawing rows."""
-        weights = 4 * n * self._units(n)
-        drawn = 2 * self.sampling_steps * min(rows, _SAMPLED_AT_A_TIME) * n
-        return _WEIGHT_COPIES * weights + _BYTES_AN_ENTRY * rows * n + drawn
+        return network_bytes(self, rows, n)
 
     def working_seconds(self, rows: int, n: int) -> float:
-        """Give the CPU time, about: five products of rows and weights an epoch, two a step of drawing.
-
-        Training takes half as many epochs again as it must, as a rule.
-        """
-        held_out, batch, _ = self.divide(rows)
-        least = max(self.min_epochs, self.min_updates / max((rows - held_out) // batch, 1))
-        epochs = min(1.5 * least, self.max_epochs)
-        return (5 * epochs + 2 * self.sampling_steps) * rows * n * self._units(n) / PRODUCTS_A_SECOND
+        """Give the CPU time, about: five products of rows and weights an epoch, two a step of drawing."""
+        return network_seconds(self, rows, n)
 
     def divide(self, rows: int) -> tuple[int, int, int]:
         """Give how many rows are held out, how many make a batch, and on how many the training error is measured."""
         held_out = min(int(self.validation * rows), _MOST_HELD_OUT)
-        batch = max(1, min(self.batch_size, (rows - held_out) // 5))
-        return held_out, batch, min(3 * batch, rows - held_out)
+        return held_out, *self.batch_of(rows - held_out)
 
-    def _train(
-        self, data: Bits, n: int, m: int, *, rng: np.random.Generator
-    ) -> tuple[kernels.dae.Parameters, dict[str, float], TrainingCurve]:
-        """Train until an error says stop; give the parameters of the lowest measured one (Algorithm 2)."""
-        held_out, batch, watched = self.divide(len(data))
-        validation, data = data[:held_out], data[held_out:]
-        rows, batches = len(data), len(data) // batch
-        work = kernels.dae.make_workspace(n, m, batch, self.corruption)
-        theta = self._initial(n, m, rng=rng)
-        gradient, order = kernels.dae.zero_gradient(theta), np.arange(rows)
-        noisy = _corrupted(data[:watched], n, work, rng=rng)
-        noisy_validation = _corrupted(validation, n, work, rng=rng)
-        squared, rate, bias_rate = self.error == "squared", self.learning_rate, self.learning_rate * self.bias_factor
-        keep = 1.0 - self.learning_rate * self.weight_decay
-
-        def train(epochs: int) -> None:
-            swaps = words32(rng, epochs * rows)
-            noise = words16(rng, epochs * rows * n + kernels.tiles.LANES)
-            kernels.dae.train(
-                data, order, swaps, noise, epochs, batch, n, m, self.tied, squared, rate, bias_rate, self.momentum,
-                keep, theta, gradient, work,
-            )  # fmt: skip
-
-        def error_of(x: Bits, corrupted: NDArray[np.float32]) -> float:
-            return float(kernels.dae.mean_error(x, corrupted, n, m, squared, theta, work))
-
-        errors = TrainingErrors(gamma=self.gamma, overfitting=self.overfitting)
-        best, epochs, error = train_to_convergence(
-            theta,
-            checked_epochs(train, check_every=self.check_every, max_epochs=self.max_epochs, words_an_epoch=rows * n),
-            lambda: (error_of(data[:watched], noisy), error_of(validation, noisy_validation) if held_out else None),
-            kernels.dae.copy_parameters,
-            errors,
-            min_epochs=max(self.min_epochs, -(-self.min_updates // batches)),
-        )
-        check_converged(best.encoder, "the autoencoder", self.learning_rate)
-        info = {"epochs": epochs, "error": float(error)}
-        if errors.validation:
-            info["validation_error"] = min(errors.validation)
-        return best, info, curve_of(errors.train, every=self.check_every, last=epochs)
-
-    def _initial(self, n: int, m: int, *, rng: np.random.Generator) -> kernels.dae.Parameters:
-        """Draw small normal parameters (Algorithm 2, line 1)."""
-        theta = kernels.dae.zero_parameters(n, m, tied=self.tied)
-
-        def draw(*shape: int) -> NDArray[np.float32]:
-            return (self.init_scale * rng.standard_normal(shape)).astype(np.float32)
-
-        theta.encoder[:n, :m] = draw(n, m)
-        if not self.tied:
-            theta.decoder[:n, :m] = draw(n, m)
-        theta.hidden_bias[:m] = draw(m)
-        theta.output_bias[:n] = draw(n)
-        theta.decoder_t[...] = theta.decoder.T
-        return theta
+    def batch_of(self, rows: int) -> tuple[int, int]:
+        """Give how many of the rows of an epoch make a batch, and on how many the training error is measured."""
+        batch = max(1, min(self.batch_size, rows // 5))
+        return batch, min(3 * batch, rows)
 
 
-def _corrupted(x: Bits, n: int, work: kernels.dae.Workspace, *, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Corrupt rows x, shape (rows, padded n), once."""
-    out = np.zeros(x.shape, dtype=np.float32)
-    words = words16(rng, len(x) * n + kernels.tiles.LANES)
-    kernels.noise.corrupt_bits(x, np.arange(len(x)), words, n, work.limits, out)
-    return out
+@cache
+def _load_kernels(model: DAE) -> None:
+    """Fit and sample something too small to matter."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, (10, 3), dtype=np.uint8)
+    model.fit(x, rng=rng).sample(2, rng=rng)

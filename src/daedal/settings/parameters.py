@@ -16,12 +16,15 @@ import numpy as np
 
 from daedal.settings.docstrings import parameter_texts
 
-Setting: TypeAlias = bool | int | float | str | None  # A value that a user can set
+Setting: TypeAlias = bool | int | float | str | tuple[int, ...] | None  # A value that a user can set
 
 REQUIRED = inspect.Parameter.empty  # Default of a parameter that has none
 
 _ANYTHING = int | float | bool | str | None
 """The type of a parameter that says nothing of it; text is then read as the first of these that it can be."""
+
+
+_WHOLE_NUMBERS: Any = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Parameter:
         if self.hint == _ANYTHING:
             return "anything"
         names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", types.NoneType: "none"}
+        names[_WHOLE_NUMBERS] = "whole numbers with commas between them"
         words: list[Any] = []
         for hint in _alternatives(self.hint):
             words += get_args(hint) if get_origin(hint) is Literal else [names.get(hint, hint)]
@@ -60,7 +64,7 @@ def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
     return found
 
 
-def plain(value: Any) -> Setting:
+def plain(value: Any) -> bool | int | float | str | None:
     """Give a setting as JSON has it: NumPy's numbers are Python's, and what is no number is text."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -68,7 +72,18 @@ def plain(value: Any) -> Setting:
         return bool(value)
     if isinstance(value, Integral):
         return int(value)
-    return float(value) if isinstance(value, Real) else str(value)
+    return float(value) if isinstance(value, Real) else written(value)
+
+
+def written(value: Any) -> str:
+    """Write a value for a user, who could set it by that text.
+
+    Examples
+    --------
+    >>> written((100, 50)), written(2000)
+    ('100,50', '2000')
+    """
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def current(instance: Any) -> dict[str, Setting]:
@@ -165,6 +180,8 @@ def _as(hint: Any, value: Setting) -> tuple[bool, Setting]:
         return _as_number(hint, value)
     if hint is bool or hint is str:
         return isinstance(value, hint), value
+    if hint == _WHOLE_NUMBERS:
+        return _as_whole_numbers(value)
     return not isinstance(value, str), value  # a type of the model's own, which is its own business
 
 
@@ -175,3 +192,12 @@ def _as_number(hint: type[int] | type[float], value: Setting) -> tuple[bool, Set
         return fits, hint(value) if fits else None  # type: ignore[arg-type]
     except (ValueError, OverflowError):  # text that is no number, or a whole number beyond all floats
         return False, None
+
+
+def _as_whole_numbers(value: Any) -> tuple[bool, Setting]:
+    """Read whole numbers: text with commas between them, as from a command line, or any sequence of them."""
+    words = value.strip("()[] ").rstrip(",").split(",") if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or (isinstance(value, str) and "," not in value):
+        return False, None
+    read = [_as_number(int, word) for word in words]
+    return all(fits for fits, _ in read), tuple(number for _, number in read)  # type: ignore[misc]

@@ -6,8 +6,11 @@ import kernels_helpers as twin
 import numpy as np
 import pytest
 
-from daedal.kernels import dae
+from daedal.kernels import chains, dae, network
+from daedal.kernels.noise import noise_shape
 from daedal.kernels.tiles import LANES
+
+NO_COINS = np.empty(0, dtype=np.uint16)
 
 
 def test_tied_parameters_stay_one_array_when_copied() -> None:
@@ -29,7 +32,8 @@ def test_mean_error(n: int, m: int, tied: bool, squared: bool, rows: int) -> Non
     net, x = twin.draw_net(n, m, tied=tied), twin.draw_bits(rows, n)
     corrupted = twin.slow_corrupt(x, twin.draw_words(x.size), 2**13)
     work = dae.make_workspace(n, m, 7, 0.1)
-    got = dae.mean_error(twin.pad(x), twin.pad(corrupted, np.float32), n, m, squared, twin.to_parameters(net), work)
+    stack = (twin.to_parameters(net),)
+    got = network.mean_error(twin.pad(x), twin.pad(corrupted, np.float32), squared, stack, (n, m), (work,))
     assert got == pytest.approx(net.error(x, corrupted, squared) / rows, rel=1e-5)
 
 
@@ -39,12 +43,16 @@ def test_the_cross_entropy_of_a_net_that_is_sure_and_wrong_is_finite() -> None:
     theta.output_bias[:n] = np.where(np.arange(n) % 2, 1e6, -1e6)
     wrong = (1 - np.arange(n) % 2).astype(np.uint8)[None]
     work = dae.make_workspace(n, 3, 1, 0.1)
-    error = dae.mean_error(twin.pad(wrong), twin.pad(wrong, np.float32), n, 3, False, theta, work)
+
+    def error_of(x: twin.Floats, squared: bool) -> float:
+        return network.mean_error(twin.pad(x), twin.pad(wrong, np.float32), squared, (theta,), (n, 3), (work,))
+
+    error = error_of(wrong, False)
     # The logistic may be off by 4e-7, which is more than the smallest probability.
     sureness = dae.SMALLEST_PROBABILITY
     assert -n * np.log(4e-7 + sureness) <= error <= -n * np.log(sureness) * (1 + 1e-6)
-    assert dae.mean_error(twin.pad(1 - wrong), twin.pad(wrong, np.float32), n, 3, False, theta, work) <= n * 5e-7
-    assert dae.mean_error(twin.pad(wrong), twin.pad(wrong, np.float32), n, 3, True, theta, work) == pytest.approx(n)
+    assert error_of(1 - wrong, False) <= n * 5e-7
+    assert error_of(wrong, True) == pytest.approx(n)
 
 
 def kernel_sample(
@@ -53,7 +61,8 @@ def kernel_sample(
     n, m = net.encoder.shape
     out = np.full(start.shape, 9, dtype=np.uint8)
     work = dae.make_workspace(n, m, batch, 0.1)
-    dae.sample(start.ravel(), noise, draws.ravel(), steps, n, m, twin.to_parameters(net), work, out)
+    stack, shape = (twin.to_parameters(net),), noise_shape()
+    chains.sample(start.ravel(), noise, NO_COINS, draws.ravel(), steps, shape, 1.0, stack, (n, m), (work,), out)
     return out
 
 

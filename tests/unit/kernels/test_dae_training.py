@@ -6,7 +6,7 @@ import kernels_helpers as twin
 import numpy as np
 import pytest
 
-from daedal.kernels import dae
+from daedal.kernels import dae, network
 from daedal.kernels.tiles import LANES
 
 
@@ -23,7 +23,8 @@ def kernel_gradient(
     order = np.random.default_rng(5).permutation(len(x))
     shuffled = np.zeros_like(x)
     shuffled[order] = x
-    dae.batch_gradient(twin.pad(shuffled), order, n, m, tied, squared, np.float32(0), theta, gradient, work)
+    shuffled, nothing = twin.pad(shuffled), np.float32(0)
+    network.batch_gradient(shuffled, order, tied, squared, nothing, (theta,), (n, m), (work,), (gradient,))
     return gradient
 
 
@@ -72,10 +73,7 @@ def kernel_train(
     theta, tied = twin.to_parameters(net), net.decoder is net.encoder
     gradient, order = dae.zero_gradient(theta), np.arange(rows)
     work, data = dae.make_workspace(n, m, batch, corruption), twin.pad(x)
-    dae.train(
-        data, order, swaps, noise, swaps.size // rows, batch, n, m, tied, squared, rule.rate, rule.bias_rate,
-        rule.momentum, rule.keep, theta, gradient, work,
-    )  # fmt: skip
+    twin.train((theta,), (n, m), (work,), (gradient,), data, order, swaps, noise, batch, tied, squared, rule)
     assert (data == twin.pad(x)).all(), "training touches the rows"
     return theta, order, gradient
 
@@ -132,11 +130,10 @@ def test_training_in_pieces_is_training_in_one() -> None:
     theta, order = twin.to_parameters(net), np.arange(30)
     gradient, work = dae.zero_gradient(theta), dae.make_workspace(12, 12, 7, 0.1)
     for first, last in ((0, 1), (1, 4), (4, 6)):
-        dae.train(
-            twin.pad(x), order, swaps[first * 30 : last * 30], noise[first * 360 :], last - first, 7, 12, 12, True,
-            False, rule.rate, rule.bias_rate, rule.momentum, rule.keep, theta, gradient, work,
-        )  # fmt: skip
-        dae.mean_error(twin.pad(x), twin.pad(x, np.float32), 12, 12, False, theta, work)  # as a fit does in between
+        net_of = ((theta,), (12, 12), (work,))
+        words = (swaps[first * 30 : last * 30], noise[first * 360 :])
+        twin.train(*net_of, (gradient,), twin.pad(x), order, *words, 7, True, False, rule)
+        network.mean_error(twin.pad(x), twin.pad(x, np.float32), False, *net_of)  # as a fit does in between
     assert order.tolist() == whole_order.tolist()
     for name in dae.Parameters._fields:
         assert (getattr(theta, name) == getattr(whole, name)).all(), name

@@ -12,6 +12,7 @@ import pytest
 from daedal.kernels import dae as kernels
 from daedal.kernels.products import padded
 from daedal.models.dae import DAE, FittedDAE
+from daedal.models.network_start import drawn_stack
 
 AT_ONCE = 1e9  # gamma: every late gain is below it
 
@@ -50,6 +51,21 @@ def test_the_papers_settings() -> None:
         "min_updates": 0,
         "max_epochs": 2000,
         "sampling_steps": 10,
+        # What the paper does not have is left out.
+        "noise": "salt+pepper",
+        "block_size": 4,
+        "optimizer": "sgd",
+        "init": "normal",
+        "biases": "normal",
+        "warm_start": 0.0,
+        "starts": 1,
+        "pretrain": 0,
+        "walkback": 0,
+        "max_rows": None,
+        "distinct": False,
+        "sampling_start": "random",
+        "temperature": 1.0,
+        "binarise": False,
     }
 
 
@@ -90,7 +106,7 @@ def test_what_rows_are_used_for(rows: int, model: DAE, held_out: int, batch: int
 @pytest.mark.parametrize("tied", [True, False])
 def test_first_parameters_are_small_and_normal(tied: bool) -> None:
     n, m = 60, 50
-    theta = DAE(tied=tied, init_scale=0.01)._initial(n, m, rng=np.random.default_rng(0))
+    (theta,) = drawn_stack((n, m), tied=tied, init="normal", scale=0.01, mean=None, rng=np.random.default_rng(0))
     drawn = [theta.encoder[:n, :m], theta.hidden_bias[:m], theta.output_bias[:n]]
     if not tied:
         drawn.append(theta.decoder[:n, :m])
