@@ -1,6 +1,6 @@
 """What the choices behind `dae-2015` do: one changed at a time, the same seeds for all.
 
-    python benchmarks/ablation.py [--runs 20] [--first 0] [--workers 2]
+    python benchmarks/ablation_2015.py [--runs 20] [--first 0] [--workers 2]
 
 "no mask" undoes the random mask that is XORed onto every row, "no shuffle" leaves variables in the problem's own order;
 the others are settings of the model. All at popsize 2000.
