@@ -33,12 +33,14 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
     },
     "warm": {
         "all kept": {"warm_start": 1.0},
-        "0.9 kept": {"warm_start": 0.9},
+        "all kept, at most 50 epochs": {"warm_start": 1.0, "min_epochs": 20, "min_updates": 0, "max_epochs": 50},
+        "all kept, 20 epochs": {"warm_start": 1.0, "min_epochs": 20, "min_updates": 0, "max_epochs": 20},
+        "all kept, 10 epochs": {"warm_start": 1.0, "min_epochs": 10, "min_updates": 0, "max_epochs": 10},
+        "0.9 kept, at most 50 epochs": {"warm_start": 0.9, "min_epochs": 20, "min_updates": 0, "max_epochs": 50},
+        "0.5 kept, at most 50 epochs": {"warm_start": 0.5, "min_epochs": 20, "min_updates": 0, "max_epochs": 50},
         "0.5 kept": {"warm_start": 0.5},
-        "all kept, 20 epochs": {"warm_start": 1.0, "min_epochs": 20, "min_updates": 0},
-        "0.5 kept, 20 epochs": {"warm_start": 0.5, "min_epochs": 20, "min_updates": 0},
-        "all kept, 10 epochs": {"warm_start": 1.0, "min_epochs": 10, "min_updates": 0},
-        "0 kept, 20 epochs": {"min_epochs": 20, "min_updates": 0},
+        "none kept, at most 50 epochs": {"min_epochs": 20, "min_updates": 0, "max_epochs": 50},
+        "none kept, 20 epochs": {"min_epochs": 20, "min_updates": 0, "max_epochs": 20},
     },
     "depth": {
         "n/2 units": {"hidden": "{half}"},
@@ -102,9 +104,12 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "n/2 units": {"hidden": "{half}"},
         "n/4 units": {"hidden": "{quarter}"},
         "20 epochs": {"min_epochs": 20, "min_updates": 0},
-        "all kept, 10 epochs, rate 0.2": {
-            "warm_start": 1.0, "min_epochs": 10, "min_updates": 0, "learning_rate": 0.2,
-        },
+        "at most 100 epochs": {"max_epochs": 100},
+        "at most 50 epochs": {"max_epochs": 50},
+        "gamma 0.1": {"gamma": 0.1},
+        "gamma 0.2": {"gamma": 0.2},
+        "200 updates": {"min_epochs": 0, "min_updates": 200, "gamma": 1.0},
+        "500 updates": {"min_epochs": 0, "min_updates": 500, "gamma": 1.0},
     },
 }  # fmt: skip
 """Variants by question: what they change in BEFORE. {n}, {half}, {quarter} and {double} are of the problem's n."""
