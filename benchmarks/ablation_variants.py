@@ -100,7 +100,8 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
     },
     "cost": {
         "distinct rows": {"distinct": True},
-        "500 rows": {"max_rows": 500},
+        "500 rows an epoch": {"max_rows": 500},
+        "500 rows an epoch, distinct": {"max_rows": 500, "distinct": True},
         "n/2 units": {"hidden": "{half}"},
         "n/4 units": {"hidden": "{quarter}"},
         "20 epochs": {"min_epochs": 20, "min_updates": 0},

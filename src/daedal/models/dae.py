@@ -73,7 +73,7 @@ class DAE(Model):
     batch_size
         Rows of a mini-batch; a fifth of the training rows where that is less.
     max_rows
-        Train on so many of the parents at most, drawn at random; None: on all.
+        An epoch takes so many rows at most, drawn anew for each; None: all of them.
     distinct
         Whether an epoch takes as many rows as there are different ones, drawn at random: less where rows repeat.
     validation
@@ -174,9 +174,8 @@ class DAE(Model):
         rows, n = check_parents(x)
         self.check_memory(rows, n)
         widths = self.widths(n)
-        chosen = rng.permutation(rows)[: self.max_rows]
-        data = np.zeros((len(chosen), kernels.products.padded(n)), dtype=np.uint8)
-        data[:, :n] = x[chosen]
+        data = np.zeros((rows, kernels.products.padded(n)), dtype=np.uint8)
+        data[:, :n] = x[rng.permutation(rows)]
         shape = shape_of(self.noise, data[:, :n], corruption=self.corruption, length=self.block_size)
         known = previous.stack if isinstance(previous, FittedDAE) and previous.widths == widths else None
         with kernels.threads.one_blas_thread():

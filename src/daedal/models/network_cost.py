@@ -25,8 +25,8 @@ def network_bytes(model: DAE, rows: int, n: int) -> int:
     steps = MOST_STEPS if model.sampling_steps == "auto" else model.sampling_steps
     drawn = 2 * (1 + model.binarise) * steps * min(rows, SAMPLED_AT_A_TIME) * n
     pairs = 8 * n * n if model.noise == "block" else 0
-    entries = _rows(model, rows) * n
-    return 4 * copies * _weights(model, n) + (_BYTES_AN_ENTRY + 2 * model.walkback) * entries + drawn + pairs
+    noise = 2 * model.walkback * _used(model, rows) * n
+    return 4 * copies * _weights(model, n) + _BYTES_AN_ENTRY * rows * n + noise + drawn + pairs
 
 
 def network_seconds(model: DAE, rows: int, n: int) -> float:
@@ -34,16 +34,18 @@ def network_seconds(model: DAE, rows: int, n: int) -> float:
 
     Training takes half as many epochs again as it must, as a rule.
     """
-    used = _rows(model, rows)
-    held_out, batch, _ = model.divide(used)
-    least = max(model.min_epochs, model.min_updates / max((used - held_out) // batch, 1))
+    used = _used(model, rows)
+    batch, _ = model.batch_of(used)
+    least = max(model.min_epochs, model.min_updates / max(used // batch, 1))
     epochs = min(1.5 * least, model.max_epochs) * (1 + model.walkback)
     steps = _TYPICAL_STEPS if model.sampling_steps == "auto" else model.sampling_steps
     return (5 * epochs * used + 2 * steps * rows) * _weights(model, n) / PRODUCTS_A_SECOND
 
 
-def _rows(model: DAE, rows: int) -> int:
-    return rows if model.max_rows is None else min(rows, model.max_rows)
+def _used(model: DAE, rows: int) -> int:
+    """Give the rows of an epoch."""
+    left = rows - model.divide(rows)[0]
+    return left if model.max_rows is None else min(left, model.max_rows)
 
 
 def _weights(model: DAE, n: int) -> int:

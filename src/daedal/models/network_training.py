@@ -108,9 +108,9 @@ class Training:
         """Divide rows into those held out, those to train on, and those of these on which the error is measured."""
         held_out, batch, watched = self.model.divide(len(data))
         rows = data[held_out:]
-        used = len(rows)
-        if self.model.distinct:
-            used = distinct_rows(rows)
+        used = distinct_rows(rows) if self.model.distinct else len(rows)
+        used = used if self.model.max_rows is None else min(used, self.model.max_rows)
+        if used < len(rows):
             batch, watched = self.model.batch_of(used)
         return data[:held_out], Lessons(rows, used, batch), rows[:watched]
 

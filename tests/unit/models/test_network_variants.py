@@ -100,19 +100,17 @@ def test_an_epoch_of_distinct_rows() -> None:
     assert (lessons.used, lessons.batch) == (100, 20)
 
 
-def test_at_most_so_many_rows_are_trained_on() -> None:
-    x, seen = draw_blocks(1000, 6), []
-    original = Training.divided
-
-    def divided(self: Training, data: np.ndarray) -> Any:
-        seen.append(len(data))
-        return original(self, data)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Training, "divided", divided)
-        fit(DAE(max_rows=50, max_epochs=5), x)
-        fit(DAE(max_epochs=5), x)
-    assert seen == [50, 1000]
+def test_an_epoch_of_at_most_so_many_rows() -> None:
+    data = np.repeat(np.eye(8, dtype=np.uint8), 100, axis=0)
+    for most, distinct, used, batch in (
+        (None, False, 800, 100),
+        (300, False, 300, 60),
+        (7, True, 7, 1),
+        (9, True, 8, 1),
+    ):
+        _, lessons, watched = training(DAE(max_rows=most, distinct=distinct), 8).divided(data)
+        assert (len(lessons.rows), lessons.used, lessons.batch) == (800, used, batch)
+        assert len(watched) == min(3 * batch, 800)
 
 
 def test_chains_that_start_at_parents_stay_near_them() -> None:
