@@ -101,16 +101,23 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
     "cost": {
         "distinct rows": {"distinct": True},
         "500 rows an epoch": {"max_rows": 500},
-        "500 rows an epoch, distinct": {"max_rows": 500, "distinct": True},
         "n/2 units": {"hidden": "{half}"},
         "n/4 units": {"hidden": "{quarter}"},
-        "20 epochs": {"min_epochs": 20, "min_updates": 0},
-        "at most 100 epochs": {"max_epochs": 100},
-        "at most 50 epochs": {"max_epochs": 50},
-        "gamma 0.1": {"gamma": 0.1},
         "gamma 0.2": {"gamma": 0.2},
-        "200 updates": {"min_epochs": 0, "min_updates": 200, "gamma": 1.0},
-        "500 updates": {"min_epochs": 0, "min_updates": 500, "gamma": 1.0},
+        "at most 100 epochs": {"max_epochs": 100},
+        "at most 100 epochs, rate 0.2": {"max_epochs": 100, "learning_rate": 0.2},
+        "at most 100 epochs, rate 0.4": {"max_epochs": 100, "learning_rate": 0.4},
+        "500 rows, at most 100 epochs, rate 0.4": {"max_rows": 500, "max_epochs": 100, "learning_rate": 0.4},
+        "0.5 kept, at most 50 epochs, rate 0.2": {"warm_start": 0.5, "max_epochs": 50, "learning_rate": 0.2},
+        "0.5 kept, 500 rows, 50 epochs, rate 0.4": {
+            "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4,
+        },
+        "0.5 kept, 500 rows, 50 epochs, rate 0.4, 5 rounds": {
+            "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4, "sampling_steps": 5,
+        },
+        "0.5 kept, 500 distinct rows, 50 epochs, rate 0.4": {
+            "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4, "distinct": True,
+        },
     },
 }  # fmt: skip
 """Variants by question: what they change in BEFORE. {n}, {half}, {quarter} and {double} are of the problem's n."""
