@@ -139,9 +139,9 @@ class DAE(Model):
     binarise: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.hidden, list):
-            object.__setattr__(self, "hidden", tuple(self.hidden))
         super().__post_init__()
+        if isinstance(self.hidden, list | tuple):  # one layer in one way, so that it is the same in a file
+            object.__setattr__(self, "hidden", self.hidden[0] if len(self.hidden) == 1 else tuple(self.hidden))
         check_network(self)
 
     @classmethod

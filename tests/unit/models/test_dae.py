@@ -147,6 +147,12 @@ def test_hidden_units_need_not_be_as_many_as_variables(n: int, hidden: int | Non
     assert fitted.sample(7, rng=np.random.default_rng(0)).shape == (7, n)
 
 
+def test_one_layer_is_the_same_however_it_is_given() -> None:
+    layers: list[Any] = [8, (8,), [8]]
+    assert {DAE(hidden=hidden) for hidden in layers} == {DAE(hidden=8)}
+    assert DAE(hidden=[8, 4]) == DAE(hidden=(8, 4))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("model", [DAE(), DAE.paper_2015()])
 def test_constant_columns_stay_nearly_constant(model: DAE) -> None:
     x = np.random.default_rng(0).integers(0, 2, (300, 10), dtype=np.uint8)

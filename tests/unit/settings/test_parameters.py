@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from daedal.settings.parameters import REQUIRED, Parameter, coerce, current, parameters
+from daedal.settings.parameters import REQUIRED, Parameter, coerce, current, parameters, written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,3 +156,27 @@ def test_an_unknown_name_gets_the_nearest_one_and_all_there_are(
 )
 def test_types_are_described_in_words(name: str, words: str) -> None:
     assert KNOWN[name].describe() == words
+
+
+def sized(layers: int | tuple[int, ...] | None = None) -> None:
+    """Make something of one or more layers."""
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("8", 8), ("8,4", (8, 4)), (" 8, 4 ", (8, 4)), ("(8, 4)", (8, 4)), ("8,", (8,)), ([8, 4], (8, 4)), ((8,), (8,)),
+        ((np.int64(8), 4), (8, 4)), ("none", None), (None, None), ((), ()),
+    ],
+)  # fmt: skip
+def test_whole_numbers_with_commas_between_them(given: Any, read: Any) -> None:
+    known = parameters(sized)
+    assert coerce("thing", {"layers": given}, known) == {"layers": read}
+    if read == (8, 4):
+        assert coerce("thing", {"layers": written(read)}, known) == {"layers": read}
+
+
+@pytest.mark.parametrize("given", ["8;4", "8,x", "()", ",", "", (8, 1.5), (True, 2), ("a",), {8, 4}, 1.5])
+def test_what_are_no_whole_numbers_is_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match="expected layers of thing to be a whole number or whole numbers with commas"):
+        coerce("thing", {"layers": given}, parameters(sized))
