@@ -124,8 +124,8 @@ def test_what_was_just_compiled_computes_what_the_cache_computes(tmp_path: Path)
     A kernel that calls another one has a copy of it in its machine code. Where both are compiled in one process, the
     call may go to the other's own machine code, which need not round alike.
     """
-    package = Package(tmp_path / "copy", without="dae.train-*.nb[ic]")
-    for file in (package.kernels / "__pycache__").glob("dae.batch_gradient-*.nb[ic]"):
+    package = Package(tmp_path / "copy", without="network.train-*.nb[ic]")
+    for file in (package.kernels / "__pycache__").glob("network.batch_gradient-*.nb[ic]"):
         file.unlink()
     compiled, said = package.run(FIT)
     assert said
