@@ -191,7 +191,7 @@ def importance(result: Result, *, ax: Axes | None = None) -> Axes:
         axes.set_xticks(range(len(labels)), labels, rotation=90, fontsize=7 if len(labels) > 20 else 8)
         axes.axhline(0.0, color=GREY, linewidth=0.8)
         axes.grid(visible=False, axis="x")
-        axes.margins(x=0.01)
+        axes.margins(x=0.01, y=0.2)  # room for the legend
         axes.set_ylabel("the value gets worse by")
         some = f": {len(chosen)} of {len(loss):,} variables" if len(chosen) < len(loss) else ""
         axes.set_title(plain_text(_title(result) + some), loc="left")
