@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from daedal.plot.style import COLOURS, GREY, axes_to_draw_on, draw_goal, plain_text, shortened
 from daedal.result import Result, Trace
-from daedal.result.importance import losses
+from daedal.result.importance import losses, ranked
 from daedal.result.linkage import Linkage
 from daedal.result.variables import learned_linkage, variables_of
 
@@ -177,10 +177,10 @@ def importance(result: Result, *, ax: Axes | None = None) -> Axes:
     _trace(result)
     variables = variables_of(result)
     loss, exact = losses(result, variables) or (np.empty(0), np.empty(0, np.bool_))
-    known = np.flatnonzero(np.isfinite(loss))
+    known = ranked(loss)
     if not len(known):
         raise ValueError("expected a run that saw other values of some variables, got one that saw none")
-    chosen = known[np.argsort(-loss[known], kind="stable")][:_MOST_BARS]
+    chosen = known[:_MOST_BARS]
     with axes_to_draw_on(ax, (max(4.0, 0.17 * len(chosen) + 1.5), 3.6)) as axes:
         for full, name in ((True, "it alone was changed"), (False, "best row seen in which it is another")):
             places = np.flatnonzero(exact[chosen] == full)
