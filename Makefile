@@ -4,40 +4,41 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
+# Tests start hundreds of commands, each of which would otherwise compile all of daedal's modules again.
+export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+PARTS := contracts library pages commands studies laws rooms quick-attack
 
-.PHONY: demo test docs commands studies pages library contracts attack bench reference reproduce clean
+.PHONY: demo test lint docs $(PARTS) attack bench reference reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/daedal solve trap:k=5,n=50 --seed 1 --save demo.npz
 	$(BIN)/daedal report demo.npz -o demo.html
 	@echo "The page of this run: $(CURDIR)/demo.html"
 
+# Two parts side by side: first those that compile the kernels, last those that are short.
 test: $(TOOLS)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs $(PARTS)
+
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(MAKE) --no-print-directory docs
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target library contracts pages commands studies
 
 # The documentation, into site/; a warning is an error.
 docs: $(TOOLS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --clean
 
-# The tests in five parts of about the same length, two of them side by side.
-PAGES := $(wildcard tests/e2e/test_docs.py tests/e2e/test_examples.py tests/e2e/test_pa*.py tests/e2e/test_report*.py)
-STUDIES := $(filter-out $(PAGES),$(wildcard tests/e2e/test_[p-z]*.py))
-COMMANDS := $(filter-out $(PAGES) $(STUDIES),$(wildcard tests/e2e/test_*.py))
-commands: $(TOOLS)
-	$(BIN)/python -m pytest $(COMMANDS)
-studies: $(TOOLS)
-	$(BIN)/python -m pytest $(STUDIES)
-pages: $(TOOLS)
-	$(BIN)/python -m pytest $(PAGES)
-library: $(TOOLS)
-	$(BIN)/python -m pytest tests/unit
-contracts: $(TOOLS)
-	$(BIN)/python -m pytest tests/contract tests/statistical tests/attack
+contracts := tests/contract
+library := $(wildcard tests/unit/[e-o]*)
+rooms := $(filter-out $(library),$(wildcard tests/unit/[a-z]*))
+pages := $(wildcard tests/e2e/test_docs.py tests/e2e/test_examples.py tests/e2e/test_pa*.py tests/e2e/test_report*.py)
+studies := $(filter-out $(pages),$(wildcard tests/e2e/test_[p-z]*.py))
+commands := $(filter-out $(pages) $(studies),$(wildcard tests/e2e/test_*.py))
+laws := tests/statistical
+quick-attack := tests/attack
+$(PARTS): $(TOOLS)
+	$(BIN)/python -m pytest $($@)
 
 # All attacks, which take about an hour; `make test` has a quick part of them.
 attack: $(TOOLS)

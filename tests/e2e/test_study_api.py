@@ -15,6 +15,7 @@ from cli_helpers import Cli
 from study_helpers import stored, timeless
 
 import daedal
+from daedal.report.study_page import study_page
 from daedal.studies.snapshot import read_store
 from daedal.studies.store import Store
 
@@ -234,3 +235,21 @@ def test_confirmation_and_the_full_grid_are_remembered(tmp_path: Path) -> None:
     now = again.snapshot()
     assert (now.confirm, now.full_grid) == (1, True)
     assert {cell.popsize for cell in again.status().cells} == {10, 60}
+
+
+def test_a_script_that_runs_itself_again_in_its_workers_is_told_what_to_do(
+    tmp_path: Path, plain_environment: dict[str, str]
+) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text('import daedal\ndaedal.study("onemax:n=8", "umda", runs=1, store="mine.db").run(workers=2)\n')
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, env=plain_environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 1
+    assert 'if __name__ == "__main__":' in done.stderr.splitlines()[-1]
+
+
+def test_the_page_of_a_study_without_runs_says_nothing_else(tmp_path: Path) -> None:
+    text = study_page(daedal.study("onemax:n=8", "umda", runs=1, store=tmp_path / "mine.db").snapshot()).body()
+    assert "No run has ended yet" in text
+    assert "nobody can tell" not in text

@@ -6,7 +6,7 @@ import atexit
 import os
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from multiprocessing import spawn
+from multiprocessing import current_process, spawn
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -118,6 +118,8 @@ class ProcessPool:
             if event is Event.READY:
                 worker.ready = True
                 continue
+            if not worker.ready and _OWN_CALLS in str(value):
+                raise ValueError(_OWN_CALLS)
             if not worker.ready:
                 raise ValueError(f"the objective was sent to another process, but cannot be loaded there: {value}")
             messages.append(Message(worker.ticket, event, value))
@@ -146,12 +148,16 @@ class ProcessPool:
         return messages
 
 
+def check_main_is_loaded() -> None:
+    """Refuse to go on where this is a worker that is loading the script which has started it."""
+    if getattr(current_process(), "_inheriting", False):  # as `multiprocessing` itself knows it
+        raise RuntimeError(_OWN_CALLS)
+
+
 def _main_module() -> dict[str, Any]:
     """Say what a new process makes the main module from; not where that came from standard input."""
-    try:
-        data = spawn.get_preparation_data("worker")
-    except RuntimeError:  # this is a worker, which loads the main module
-        raise RuntimeError(_OWN_CALLS) from None
+    check_main_is_loaded()
+    data = spawn.get_preparation_data("worker")
     data["authkey"] = bytes(data["authkey"])  # which refuses to be sent as it is
     if not os.path.isfile(data.get("init_main_from_path", __file__)):
         del data["init_main_from_path"]

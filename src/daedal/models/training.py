@@ -38,8 +38,8 @@ def checked_epochs(
 
 def curve_of(errors: Sequence[float], *, every: int, last: int, first: int | None = None) -> TrainingCurve:
     """Give errors with the epochs after which they were measured: every so many, and the last."""
-    start = every if first is None else first
-    epochs = np.minimum(start + every * np.arange(len(errors)), last)
+    start, step = every if first is None else first, min(every, last)  # nobody can wait for longer than to the end
+    epochs = np.minimum(min(start, last) + step * np.arange(len(errors)), last)
     return TrainingCurve(epochs.astype(np.int64), np.array(errors, dtype=np.float64))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, available_cores, check_executor_timeout
+from daedal.evaluation.process_pool import check_main_is_loaded
 from daedal.limits import Limits
 from daedal.objectives.spec import spec_parts
 from daedal.optimize.study_parts import Part, algorithm_part, limits_part, listed, problem_part
@@ -158,6 +159,7 @@ class StoredStudy:
         StoredStudy
             Itself, also after Ctrl-C: `status` says what is left, and `run` goes on from there.
         """
+        check_main_is_loaded()
         self._check_is_whole()
         order = Order(
             workers=available_cores() if workers is None else workers,

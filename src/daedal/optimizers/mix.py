@@ -14,6 +14,7 @@ from daedal.optimizers.base import BaseOptimizer
 from daedal.optimizers.configuration import NARROW, BatchedConfiguration
 from daedal.optimizers.constraint_surrogate import ConstraintSurrogate
 from daedal.optimizers.insight import Insight
+from daedal.optimizers.popsize import check_population
 from daedal.optimizers.population import Population
 from daedal.optimizers.records import Info
 from daedal.optimizers.surrogate import FIRST, Surrogate
@@ -83,7 +84,7 @@ class Mix(BaseOptimizer):
     ) -> None:
         super().__init__(n=n, seed=seed, limits=limits, initial=initial)
         wide = check_whole("min_batch", min_batch, least=1) > NARROW
-        check_whole("members", members, least=2)
+        check_population(check_whole("members", members, least=2), self.n, name="members")
         slots = max(_SLOTS, -(-min_batch // _WIDE)) if wide else _SLOTS
         self.min_batch = min_batch
         self.population = Population(
@@ -193,6 +194,7 @@ class Mix(BaseOptimizer):
         super().restore(own)
         self._since = own.whole("since")
         self.population.restore(state.part("population"))
+        check_population(self.population.members, self.n, name="members")
         memory = self.population.memory
         self._top = float(memory.table.values[: memory.known].max(initial=-np.inf))
         if self.surrogate is not None:

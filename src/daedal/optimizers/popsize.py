@@ -56,14 +56,14 @@ def choose_popsize(
     return popsize
 
 
-def check_population(popsize: int, n: int, model: Model | None = None) -> None:
-    """Refuse a population, or what is fitted to half of it, that does not fit into memory."""
+def check_population(popsize: int, n: int, model: Model | None = None, *, name: str = "popsize") -> None:
+    """Refuse a population, or what is fitted to half of it, that does not fit into memory; `name` is the setting's."""
     own = 0
     if model is not None:
         model.check_memory(1, n)  # where even one row is too much, no popsize helps
         own = model.working_bytes(popsize // 2, n)
-    what = f"a population of popsize={popsize} with n={n}"
-    check_fits(_bytes(popsize, n) + own, what, advice="take a smaller popsize")
+    what = f"a population of {name}={popsize} with n={n}"
+    check_fits(_bytes(popsize, n) + own, what, advice=f"lower {name}")
 
 
 def fits_memory(popsize: int, n: int) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from daedal.plot.style import COLOURS, GREY, axes_to_draw_on, draw_goal, plain_text, shortened
 from daedal.result import Result, Trace
-from daedal.result.importance import losses
+from daedal.result.importance import losses, ranked
 from daedal.result.linkage import Linkage
 from daedal.result.variables import learned_linkage, variables_of
 
@@ -177,10 +177,10 @@ def importance(result: Result, *, ax: Axes | None = None) -> Axes:
     _trace(result)
     variables = variables_of(result)
     loss, exact = losses(result, variables) or (np.empty(0), np.empty(0, np.bool_))
-    known = np.flatnonzero(np.isfinite(loss))
+    known = ranked(loss)
     if not len(known):
         raise ValueError("expected a run that saw other values of some variables, got one that saw none")
-    chosen = known[np.argsort(-loss[known], kind="stable")][:_MOST_BARS]
+    chosen = known[:_MOST_BARS]
     with axes_to_draw_on(ax, (max(4.0, 0.17 * len(chosen) + 1.5), 3.6)) as axes:
         for full, name in ((True, "it alone was changed"), (False, "best row seen in which it is another")):
             places = np.flatnonzero(exact[chosen] == full)
@@ -191,7 +191,7 @@ def importance(result: Result, *, ax: Axes | None = None) -> Axes:
         axes.set_xticks(range(len(labels)), labels, rotation=90, fontsize=7 if len(labels) > 20 else 8)
         axes.axhline(0.0, color=GREY, linewidth=0.8)
         axes.grid(visible=False, axis="x")
-        axes.margins(x=0.01)
+        axes.margins(x=0.01, y=0.2)  # room for the legend
         axes.set_ylabel("the value gets worse by")
         some = f": {len(chosen)} of {len(loss):,} variables" if len(chosen) < len(loss) else ""
         axes.set_title(plain_text(_title(result) + some), loc="left")

@@ -38,6 +38,9 @@ def answer(result: Result) -> Section:
     parts: list[Part] = [_facts(result), f"<p>{said}{escaped(result.stop.message)}</p>"]
     if beyond := violation_text(result):
         parts.append(paragraph(f"The best solution is {beyond}."))
+    elif count := len(result.violations):
+        limits = "the constraint" if count == 1 else f"all {count:,} constraints"
+        parts.append(paragraph(f"It meets {limits}, and so do the best solutions below."))
     if result.explanation:
         parts.append(paragraph(result.explanation))
     return Section("answer", "The answer", [*parts, *_solution(result)])

@@ -23,7 +23,7 @@ from daedal.report.figures import (
 from daedal.report.markup import bullets, drawn, escaped, paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result, Trace
-from daedal.result.importance import losses
+from daedal.result.importance import losses, ranked
 from daedal.result.linkage import Linkage
 from daedal.result.variables import Variables
 from daedal.types import Json
@@ -177,10 +177,10 @@ def importance(result: Result, variables: Variables) -> Section | None:
     if found is None:
         return None
     loss, exact = found
-    known = np.flatnonzero(np.isfinite(loss))
+    known = ranked(loss)
     parts: list[Part] = []
     if len(known):
-        chosen = known[np.argsort(-loss[known], kind="stable")][:_MOST_BARS]
+        chosen = known[:_MOST_BARS]
         parts = [
             paragraph(_importance_words(exact[chosen], len(known))),
             _importance_bars(loss, exact, chosen, variables),
@@ -196,7 +196,10 @@ def _importance_words(exact: NDArray[np.bool_], known: int) -> str:
         "A full bar: the variable alone was changed, and the value got so much worse, or would have, says a model that "
         "explains all rows evaluated."
     )
-    hollow = "A hollow bar: the best of all solutions seen in which the variable is another is so much worse."
+    hollow = (
+        "A hollow bar: the best solution seen in which the variable has another value is so much worse; one that "
+        "nobody has seen may be better."
+    )
     some = f" These are the strongest {len(exact)} of {known:,}." if known > len(exact) else ""
     kinds = [text for text, there in ((full, exact.any()), (hollow, not exact.all())) if there]
     return f"{' '.join(kinds)} All of it is from evaluations that were made anyway.{some}"

@@ -30,11 +30,12 @@ def study_page(snapshot: Snapshot) -> Page:
     ways = "budgets" if study.budgets else "population sizes"
     sizes = budget_figures(snapshot) if study.budgets else size_figures(snapshot)
     none = paragraph("No run has ended yet.", kind="soft")
-    solved = "No optimum or target is known, so nobody can tell what is solved."
+    unknown = paragraph("No optimum or target is known, so nobody can tell what is solved.", kind="soft")
+    unsolved = unknown if status.total("done") else none
     sections = [
         Section("table", "The table", [*_standing(status, bool(study.budgets)), *_table(snapshot)]),
         Section("sizes", f"What {ways} bring", sizes or [none]),
-        Section("runtime", "When problems are solved", runtime_figures(snapshot) or [paragraph(solved, kind="soft")]),
+        Section("runtime", "When problems are solved", runtime_figures(snapshot) or [unsolved]),
         Section("anytime", "How the best value grows", anytime_figures(snapshot) or [none]),
     ]
     if failed := _failures(snapshot):

@@ -17,16 +17,23 @@ if TYPE_CHECKING:
 
 
 _ALL = 1 - 5e-4  # share of the variance from which on a model explains all there is
+_DUST = 1e-9  # of the largest: what is left of sums that cancel
 
 
-def _flips(result: Result, trace: Trace) -> Fitness:
-    """Give the change of the value for each bit of x alone, shape (n,), nan where nobody knows."""
-    if not np.isnan(trace.flips).any() or not len(trace.top) or (trace.top[0] != result.x).any():
-        return trace.flips
-    found = interactions_of(trace)
+def _modelled(result: Result, trace: Trace) -> Fitness:
+    """Give what flipping each bit of x alone does to the value, as a model says that explains all rows, shape (n,).
+
+    nan where there is none. In a space a flip need not be another value; and what would be better than the best, and
+    was not tried, is not allowed, or the model is wrong.
+    """
+    unknown = np.full(result.n, np.nan)
+    if result.space is not None or not len(trace.top) or (trace.top[0] != result.x).any():
+        return unknown
+    found = interactions_of(trace) if np.isnan(trace.flips).any() else None
     if found is None or found.r2 < _ALL:
-        return trace.flips
-    return np.where(np.isnan(trace.flips), found.effect, trace.flips)
+        return unknown
+    worse = found.effect >= 0 if result.minimize else found.effect <= 0
+    return np.where(worse, found.effect, np.nan)
 
 
 def losses(result: Result, variables: Variables) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
@@ -39,11 +46,23 @@ def losses(result: Result, variables: Variables) -> tuple[NDArray[np.float64], N
         return None
     sign = 1.0 if result.minimize else -1.0
     with np.errstate(invalid="ignore"):
-        flipped = sign * _flips(result, trace)
-        best = sign * (trace.others - result.fitness)
+        seen = sign * (trace.others - result.fitness)
+        alone = sign * np.where(np.isnan(trace.flips), _modelled(result, trace), trace.flips)
     if variables.are_bits:
-        exact = ~np.isnan(flipped)
-        return np.where(exact, flipped, best), exact
+        exact = ~np.isnan(alone)
+        return _without_dust(np.where(exact, alone, seen)), exact
     # Another value of a variable is another bit, whichever; whatever else was changed with it.
-    either = np.fmin(flipped, best)
-    return np.fmin.reduceat(either, variables.starts), np.zeros(len(variables.labels), np.bool_)
+    return _without_dust(np.fmin.reduceat(seen, variables.starts)), np.zeros(len(variables.labels), np.bool_)
+
+
+def ranked(loss: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Give the variables of which anything is known, what matters most first, of equal ones the first."""
+    known = np.flatnonzero(np.isfinite(loss))
+    largest = np.abs(loss[known]).max(initial=0.0)
+    rounded = np.rint(loss[known] / largest / _DUST) if largest > 0 else loss[known]
+    return known[np.argsort(-rounded, kind="stable")]
+
+
+def _without_dust(loss: NDArray[np.float64]) -> NDArray[np.float64]:
+    largest = np.abs(loss[np.isfinite(loss)]).max(initial=0.0)
+    return np.where(np.abs(loss) <= _DUST * largest, 0.0, loss)

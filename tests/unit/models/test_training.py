@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from daedal.models.training import TrainingErrors, gap, half_width, late_gain, smoothed, train_to_convergence
+from daedal.models.training import TrainingErrors, curve_of, gap, half_width, late_gain, smoothed, train_to_convergence
 
 
 def falling(count: int) -> list[float]:
@@ -176,3 +176,11 @@ def test_without_any_number_theta_itself_comes_back() -> None:
     theta, _, error = training.run(min_epochs=10**9)
     assert theta is training.theta
     assert error == math.inf
+
+
+@pytest.mark.parametrize(
+    ("every", "first", "epochs"), [(5, None, [5, 10, 12]), (2**64, None, [12]), (2**64, 0, [0, 12])]
+)
+def test_the_last_measurement_is_at_the_end(every: int, first: int | None, epochs: list[int]) -> None:
+    curve = curve_of([1.0] * len(epochs), every=every, last=12, first=first)
+    assert curve.epochs.tolist() == epochs

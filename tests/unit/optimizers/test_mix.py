@@ -115,6 +115,11 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> No
         MixConfiguration(**settings)
 
 
+def test_a_population_that_fits_into_no_memory_is_refused() -> None:
+    with pytest.raises(ValueError, match="members"):
+        Mix(n=8, seed=1, members=10**12)
+
+
 def test_a_large_number_of_variables_is_no_problem() -> None:
     optimizer = Mix(n=3000, seed=1, limits=Limits(max_evaluations=3500))
     while optimizer.stop is None:

@@ -243,3 +243,10 @@ def test_a_sum_says_that_nothing_hangs_together() -> None:
     page = page_of(daedal.maximize("onemax:n=50", seed=1))
     assert "Nothing hangs together" in page.text
     assert "linkage" not in page.figures
+
+
+def test_the_answer_says_that_constraints_are_met() -> None:
+    limits = [lambda x: x.sum(axis=1) - 5.0, lambda x: x[:, 0] - 1.0]
+    result = daedal.maximize(lambda x: x.sum(axis=1), n=12, constraints=limits, seed=1, max_evaluations=300)
+    assert "meets all 2 constraints" in run_page(result).body()
+    assert "constraint" not in run_page(daedal.maximize("onemax:n=12", seed=1)).body()
