@@ -10,7 +10,8 @@ from daedal.limits import StopReason
 from daedal.report.markup import escaped, folded, named_values, paragraph, table
 from daedal.report.page import Part, Section
 from daedal.result import Result
-from daedal.result.wording import fitness_text, value_text, verdict, violation_text
+from daedal.result.wording import calls_of, fitness_text, free_text, value_text, verdict, violation_text
+from daedal.settings.texts import counted
 from daedal.types import to_text
 
 _BITS_SHOWN = 2000  # the others behind a click
@@ -49,10 +50,11 @@ def _facts(result: Result) -> str:
         goal = f"{goal}; target {result.limits.target:.10g}".lstrip("; ")
     if result.measurements > 1:
         goal = f"{goal}; mean of {result.measurements:,} measurements".lstrip("; ")
-    known = f"; {result.cached:,} known from before" if result.cached else ""
+    free = f"; {free_text(result)}" if result.cached else ""
+    best_after = f"the best after {counted(result.evaluations_to_best, 'row')}"
     facts = [
         ("best value" if result.feasible else "best value, not feasible", fitness_text(result), goal),
-        ("evaluations", f"{result.evaluations:,}", f"{result.evaluations_to_best:,} to the best{known}"),
+        ("calls of the objective", f"{calls_of(result):,}", f"{best_after}{free}"),
         ("generations", f"{result.generations:,}", f"{result.batches:,} batches" if result.batches else ""),
         ("time", seconds(result.seconds), f"{seconds(result.cpu_seconds)} of CPU"),
     ]
@@ -110,7 +112,7 @@ def failures(result: Result) -> Section | None:
         return None
     shown = result.failures[:_FAILURES_SHOWN]
     rows = [(f"<code>{escaped(_short(one.x))}</code>", escaped(one.error)) for one in shown]
-    said = f"{result.failed:,} of {result.evaluations:,} evaluations failed."
+    said = f"{result.failed:,} of {counted(calls_of(result), 'call')} failed."
     if result.failed > len(shown):
         said += f" These are the first {len(shown):,}."
     return Section("failures", "What failed", [paragraph(said), table(("row", "error"), rows)])

@@ -14,6 +14,7 @@ from daedal.limits import Limits, StopReason
 from daedal.optimizers.records import Generation
 from daedal.result.trace import Trace
 from daedal.settings.checks import check_whole
+from daedal.settings.extras import missing_extra
 from daedal.settings.parameters import Setting
 from daedal.spaces.given import FITNESS
 from daedal.spaces.plain import Value
@@ -189,7 +190,7 @@ class Result:
         try:
             import pandas
         except ImportError as error:
-            raise ImportError('a data frame needs pandas: pip install "daedal[frame]"') from error
+            raise missing_extra("a data frame needs pandas", "frame") from error
         rows = [Solution(self.x, self.fitness)] if count == 1 else self.top(count)
         return pandas.DataFrame([{**self.values(row.x), FITNESS: row.fitness} for row in rows])
 

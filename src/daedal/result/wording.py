@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from daedal.settings.texts import counted
 from daedal.spaces.plain import Value
 
 if TYPE_CHECKING:
@@ -31,11 +32,22 @@ def fitness_text(result: Result) -> str:
 
 def effort_text(result: Result) -> str:
     """Say what a run has cost."""
-    known = f" ({result.cached:,} of them known from before)" if result.cached else ""
+    free = f" ({free_text(result)})" if result.cached else ""
     return (
-        f"{result.evaluations_to_best:,} evaluations to the best, {result.evaluations:,} in all{known}, "
-        f"{result.generations:,} generations, {result.cpu_seconds:.1f} s CPU"
+        f"{counted(calls_of(result), 'call')} of the objective{free}, "
+        f"the best after {counted(result.evaluations_to_best, 'row')}, "
+        f"{counted(result.generations, 'generation')}, {result.cpu_seconds:.1f} s CPU"
     )
+
+
+def calls_of(result: Result) -> int:
+    """Give how many rows the objective was called for, which is what `max_evaluations` limits."""
+    return result.evaluated + result.failed
+
+
+def free_text(result: Result) -> str:
+    """Say how many rows came again, or were in a cache, and cost no call."""
+    return f"{counted(result.cached, 'repeated row')} {'was' if result.cached == 1 else 'were'} free"
 
 
 def violation_text(result: Result) -> str:
