@@ -29,8 +29,8 @@ MOST_CELLS = 500  # of a heat map, in each direction
 
 
 def numbers(values: Iterable[float | None]) -> list[Json]:
-    """Give numbers as JSON has them, to seven digits: null for what is not finite."""
-    return [None if value is None or not math.isfinite(value) else float(f"{value:.7g}") for value in values]
+    """Give numbers as JSON has them, to seven digits: null for what is not finite, and no -0."""
+    return [None if value is None or not math.isfinite(value) else float(f"{value:.7g}") + 0.0 for value in values]
 
 
 def axis(title: str, **more: Json) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from daedal.report.figures import BLUE, COLOURS, ORANGE, TEAL, axis, band, level
 from daedal.report.markup import paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result
+from daedal.result.wording import calls_of
 from daedal.types import Json
 
 _MOST_BARS = 200
@@ -91,11 +92,9 @@ def _time_words(result: Result, total: float, called: float) -> list[Part]:
     if total <= 0:
         return []
     share = min(1.0, called / total)
-    calls = max(1, result.evaluated + result.failed)
-    parts = f"{_percent(share)} of {seconds(total)} went into the objective, {_percent(1 - share)} into the search"
-    advice = "; more workers would help." if share > 0.5 and total > 10 else "."
-    said = f"{parts}: {seconds(called / calls)} for each row that was evaluated{advice}"
-    return [paragraph(said[0].upper() + said[1:])]
+    took = f"{_percent(share)} of {seconds(total)} ({seconds(called / max(1, calls_of(result)))} a row)"
+    advice = " More workers would help." if share > 0.5 and total > 10 else ""
+    return [paragraph(f"The objective took {took}, the search {_percent(1 - share)}.{advice}")]
 
 
 def _percent(share: float) -> str:

@@ -25,7 +25,7 @@ def fitness_text(result: Result) -> str:
     """Write a value to ten digits, and a mean with as many as its standard error has two of."""
     error = result.standard_error
     if error is None or not math.isfinite(error):
-        return f"{result.fitness:.10g}"
+        return f"{result.fitness + 0.0:.10g}"  # no -0
     digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 2
     return f"{result.fitness:.{digits}f} +- {error:.{digits}f}"
 
