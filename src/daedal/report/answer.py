@@ -10,7 +10,15 @@ from daedal.limits import StopReason
 from daedal.report.markup import escaped, folded, named_values, paragraph, table
 from daedal.report.page import Part, Section
 from daedal.result import Result
-from daedal.result.wording import calls_of, fitness_text, free_text, value_text, verdict, violation_text
+from daedal.result.wording import (
+    calls_of,
+    fitness_text,
+    free_text,
+    problem_text,
+    value_text,
+    verdict,
+    violation_text,
+)
 from daedal.settings.texts import counted
 from daedal.types import to_text
 
@@ -23,10 +31,12 @@ _BROKEN_OFF = {StopReason.INTERRUPTED: "interrupted", StopReason.UNFINISHED: "no
 def head(result: Result) -> str:
     """Give the title of the page, and one line about it."""
     size = "" if result.popsize is None else f", popsize {result.popsize:,}"
-    bits = f"{result.n:,} bits" if result.space is None else f"{len(result.space):,} variables in {result.n:,} bits"
+    bits = counted(result.n, "bit")
+    if result.space is not None:
+        bits = f"{counted(len(result.space), 'variable')} in {bits}"
     way = "minimised" if result.minimize else "maximised"
     line = f"{way} by {result.algorithm}{size}, {bits}, seed {result.seed}"
-    return f"<h1>{escaped(result.problem or 'A run')}</h1>{paragraph(line)}"
+    return f"<h1>{escaped(problem_text(result) or 'A run')}</h1>{paragraph(line)}"
 
 
 def answer(result: Result) -> Section:
@@ -83,7 +93,7 @@ def seconds(value: float) -> str:
 
 
 def _solution(result: Result) -> Iterator[Part]:
-    if (best := result.best) is not None and result.space is not None:
+    if (best := result.best) is not None and result.names is None:
         yield named_values((name, value_text(value)) for name, value in best.items())
         return
     if result.names is not None:
@@ -147,7 +157,7 @@ def top(result: Result, most: int = 10) -> Section | None:
         return None
     rows, values = trace.top[:most], trace.top_fitness[:most]
     said = paragraph("The best distinct solutions that were evaluated; what differs from the best is marked.")
-    if result.space is not None:
+    if result.space is not None and result.names is None:
         plain = [{name: value_text(value) for name, value in row.items()} for row in result.space.plain(rows)]
         body = [
             [f"{value:.10g}", *(_marked(text, text != plain[0][name]) for name, text in row.items())]

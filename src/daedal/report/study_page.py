@@ -48,7 +48,11 @@ def _described(snapshot: Snapshot) -> str:
     study = snapshot.study
     counts = f"{counted(len(study.problems), 'problem')}, {counted(len(study.algorithms), 'algorithm')}"
     which = f"; study {snapshot.number} of this store, which has others" if snapshot.others else ""
-    return f"{counts}, {counted(study.runs, 'run')} of each, from seed {study.seed}{which}; daedal {__version__}"
+    all_made = bool(study.budgets) or snapshot.full_grid
+    some = "" if all_made else "up to "
+    left = "" if all_made else "; a size is left once the answer is certain"
+    runs = f"{some}{counted(study.runs, 'run')} of each, from seed {study.seed}{left}"
+    return f"{counts}, {runs}{which}; daedal {__version__}"
 
 
 def _standing(status: Status, budgeted: bool) -> list[Part]:

@@ -80,7 +80,7 @@ class Result:
     explanation
         What the algorithm chose to do, and why, in a sentence; nothing where it had no choice.
     space, names
-        The space, or the names of the bits, where any were given.
+        The space, or the names of the bits, where any were given; a subset of columns with names has both.
     problem
         What the objective is called.
     minimize

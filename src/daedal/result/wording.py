@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING
 
+from daedal.settings.plugins import is_file_spec
 from daedal.settings.texts import counted
 from daedal.spaces.plain import Value
 
@@ -19,6 +21,13 @@ def verdict(result: Result) -> str:
     if not result.feasible:
         return "nothing feasible found"
     return {True: "solved", False: "not solved", None: "done"}[result.success]
+
+
+def problem_text(result: Result) -> str:
+    """Call the objective by a name that fits a title: a file without its folders, and a lambda as what it is."""
+    if is_file_spec(result.problem):
+        return os.path.basename(result.problem)
+    return "a function (lambda)" if result.problem == "<lambda>" else result.problem
 
 
 def fitness_text(result: Result) -> str:

@@ -62,7 +62,7 @@ def test_time_is_that_of_each_generation() -> None:
     objective, search = page_of(full_result()).figures["time"]["data"]
     assert np.allclose(objective["y"], 0.15)
     assert np.allclose(search["y"], 0.05)
-    assert "75 % of 2.4 s went into the objective, 25 % into the search" in page_of(full_result()).text
+    assert "The objective took 75 % of 2.4 s" in page_of(full_result()).text
 
 
 def test_linkage_stands_in_order_with_groups_outlined() -> None:
@@ -178,7 +178,7 @@ def test_one_generation_and_values_that_are_not_finite() -> None:
 def test_what_failed_is_listed() -> None:
     failures = (daedal.Failure("0101", EVIL),)
     page = page_of(full_result(failed=3, failures=failures))
-    assert "3 of 260 evaluations failed. These are the first 1." in page.text
+    assert "3 of 263 calls failed. These are the first 1." in page.text
     assert SHOWN_EVIL in page.text
 
 
