@@ -243,3 +243,12 @@ def test_a_sum_says_that_nothing_hangs_together() -> None:
     page = page_of(daedal.maximize("onemax:n=50", seed=1))
     assert "Nothing hangs together" in page.text
     assert "linkage" not in page.figures
+
+
+def test_variables_that_are_open_again_are_explained() -> None:
+    x = full_result().x
+    anew = made_up_trace(x)
+    ones = np.concatenate([anew.ones[:6], anew.ones[:6]])
+    said = "begun a new population"
+    assert said in page_of(full_result(trace=dataclasses.replace(anew, ones=ones))).text
+    assert said not in page_of(full_result(trace=anew)).text
