@@ -90,11 +90,7 @@ def solve(
         {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial, "--space": space, "--save": save}
         | {"the problem": file_of(problem), "--algorithm": file_of(algorithm)}
     )
-    checkpointer = None
-    if checkpoint is not None:
-        goes_on = _line(resume_words(checkpoint, problem, algorithm))
-        advice = f"{goes_on} goes on with it, --force begins anew"
-        checkpointer = Checkpointer(checkpoint, every, overwrite=force, advice=advice)
+    checkpointer = None if checkpoint is None else _checkpointer(checkpoint, every, force, problem, algorithm)
     options.check_save(save)
     with stdout_kept():  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
@@ -151,6 +147,12 @@ def _again(context: typer.Context, drawn: int | None, *, replaces: bool) -> list
 def _line(words: Sequence[str]) -> str:
     """Write a command as a shell reads it."""
     return " ".join(map(quoted, ["daedal", *words]))
+
+
+def _checkpointer(checkpoint: Path, every: str, force: bool, problem: str, algorithm: str) -> Checkpointer:
+    """Make what writes checkpoints; where an earlier run is in the way, it says the commands that help."""
+    advice = f"{_line(resume_words(checkpoint, problem, algorithm))} goes on with it, --force begins anew"
+    return Checkpointer(checkpoint, every, overwrite=force, advice=advice)
 
 
 @contextmanager

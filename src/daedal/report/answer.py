@@ -124,7 +124,7 @@ def failures(result: Result) -> Section | None:
     rows = [(f"<code>{escaped(_short(one.x))}</code>", escaped(one.error)) for one in shown]
     said = f"{result.failed:,} of {counted(calls_of(result), 'call')} failed."
     if result.failed > len(shown):
-        said += f" These are the first {len(shown):,}."
+        said += " This is the first." if len(shown) == 1 else f" These are the first {len(shown):,}."
     return Section("failures", "What failed", [paragraph(said), table(("row", "error"), rows)])
 
 

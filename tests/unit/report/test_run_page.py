@@ -177,8 +177,8 @@ def test_one_generation_and_values_that_are_not_finite() -> None:
 
 def test_what_failed_is_listed() -> None:
     failures = (daedal.Failure("0101", EVIL),)
-    page = page_of(full_result(failed=3, failures=failures))
-    assert "3 of 263 calls failed. These are the first 1." in page.text
+    page = page_of(full_result(evaluated=257, failed=3, failures=failures))
+    assert "3 of 260 calls failed. This is the first." in page.text
     assert SHOWN_EVIL in page.text
 
 
