@@ -95,7 +95,9 @@ def test_only_a_file_of_its_own_kind_is_replaced(
         assert here(*OUTPUTS[output], output, *force).returncode == 0
     assert here(*OUTPUTS[output], "empty", *force).returncode == 0
     if output == "checkpoint":
-        refused(here(*OUTPUTS[output], output), "--force")
+        done = here(*OUTPUTS[output], output)
+        refused(done, "--force")
+        assert "daedal resume checkpoint" in done.stderr
 
 
 def test_figures_replace_figures_alone(

@@ -175,8 +175,8 @@ def test_an_exception_does_not_lose_the_best_so_far(
     words = ("--n", 12, "--by-row", "--algorithm", "umda", "--popsize", 20, "--seed", 1)
     done = cli("solve", f"{mine}:raises_later", *words, *more)
     done.stderr = done.stderr.removeprefix(done.stderr.partition("error: ")[0])  # the title, and what came before
-    refused(done, "the simulator is down for the row ")
-    fitness, x = re.search(r"fitness (\d+): ([01]{12})$", done.stderr.strip()).groups()  # type: ignore[union-attr]
+    refused(done, "the simulator is down (mine.py, line ")
+    fitness, x = re.search(r" for the row [01]{12}; .*fitness (\d+): ([01]{12})$", done.stderr.strip()).groups()  # type: ignore[union-attr]
     assert x.count("1") == int(fitness) >= 7
 
 

@@ -103,10 +103,17 @@ def _place_in_file(error: BaseException) -> str | None:
     return place_in_file(error)
 
 
+def _usage_message(error: BaseException) -> str:
+    """Say what is wrong with the words of the command line."""
+    from daedal.cli.usage_errors import usage_message  # here, because most commands have no use for it
+
+    return usage_message(error)
+
+
 def _complain(error: BaseException) -> int:
     """Write what is wrong in one line, if it is the user's doing; anything else is a defect and shows itself."""
     if hasattr(error, "format_message"):  # of the command line itself: an unknown option, not a number, ...
-        message = f"{error.format_message()} (daedal --help shows what there is)"
+        message = _usage_message(error)
     elif isinstance(error, ValueError | TypeError | OSError | MemoryError):
         message = "; ".join([str(error) or type(error).__name__, *getattr(error, "__notes__", [])])
         if isinstance(error, FileNotFoundError) and not _has_folder():

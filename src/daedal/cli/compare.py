@@ -191,7 +191,9 @@ def _show(problem: str, done: dict[str, list[Result]]) -> None:
     console = standard_error()
     results = [result for of_algorithm in done.values() for result in of_algorithm]
     sizes = sorted({result.popsize for result in results if result.popsize is not None})
-    popsize = f", popsize {' and '.join(map(str, sizes))}" if sizes else ""
+    sized = [name for name, found in done.items() if any(result.popsize is not None for result in found)]
+    whose = f" ({', '.join(map(visible, sized))})" if len(sized) < len(done) else ""
+    popsize = f", popsize {' and '.join(map(str, sizes))}{whose}" if sizes else ""
     seeds = [result.seed for result in results]
     write_line(console, Text(f"{visible(problem)}{popsize}, seeds {min(seeds)}-{max(seeds)}"))
     rows = [_cells(name, summarise(found)) for name, found in done.items()]

@@ -10,7 +10,7 @@ import typer
 from daedal.cli import options
 from daedal.cli.output import is_standard, say, shown
 from daedal.report.page import check_plotly
-from daedal.report.source import read_page, report_file
+from daedal.report.source import is_store, read_page, report_file
 
 
 def report(
@@ -36,6 +36,8 @@ def report(
     ] = None,
 ) -> None:
     """Make a page that shows a run, or a study: one HTML file, which opens without a network."""
+    if output is None and not watch:
+        is_store(source)  # a name that is misspelt is told first
     if (output is None) != watch:
         came = "both" if watch else "neither"
         raise ValueError(f"expected a file for the page, as in -o report.html, or --watch, got {came}")

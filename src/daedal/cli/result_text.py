@@ -11,7 +11,7 @@ from daedal.cli.again import write_command
 from daedal.cli.output import write_line
 from daedal.result import Result
 from daedal.result.wording import effort_text, fitness_text, value_text, verdict, violation_text
-from daedal.settings.texts import printable
+from daedal.settings.texts import counted, printable
 from daedal.types import to_text
 
 MARGIN = 8
@@ -28,7 +28,7 @@ def show(result: Result, console: Console, *, again: Sequence[str] | None = None
     if result.explanation:
         lines.append(("chosen", printable(result.explanation)))
     if result.failures:
-        lines.append(("failed", f"{result.failed:,} rows, the first: {printable(result.failures[0].error)}"))
+        lines.append(("failed", f"{counted(result.failed, 'row')}, the first: {printable(result.failures[0].error)}"))
     for name, text in lines:
         write_line(console, Text(text), margin=f"{name:<{MARGIN}}")
     if again is not None:
@@ -38,7 +38,7 @@ def show(result: Result, console: Console, *, again: Sequence[str] | None = None
 def _headline(result: Result) -> Text:
     styles = {True: "bold green", False: "bold yellow", None: "bold"}
     word = (verdict(result), styles[result.success] if result.feasible else "bold yellow")
-    known = "" if result.optimum is None else f" of {result.optimum:g}"
+    known = "" if result.optimum is None else f" of {result.optimum:.10g}"
     return Text.assemble(word, f", fitness {fitness_text(result)}{known}{_measured(result)}")
 
 

@@ -61,14 +61,20 @@ class Output:
         if self.save is not None and not self.as_json:
             write_command(console, f"{'page':<{MARGIN}}", ["report", shown(self.save), "-o", "report.html"])
         if goes_on and self.checkpoint is not None:
-            objective = [] if spec_parts(problem)[0] == "problem" else [problem]
-            if self.algorithm is not None and is_file_spec(self.algorithm):
-                objective += ["--algorithm", self.algorithm]
-            write_command(console, f"{'next':<{MARGIN}}", ["resume", shown(self.checkpoint), *objective])
+            words = resume_words(self.checkpoint, problem, self.algorithm)
+            write_command(console, f"{'next':<{MARGIN}}", words)
         if result.stop is StopReason.INTERRUPTED:
             sys.exit(INTERRUPTED)
         if not result.feasible:
             sys.exit(INFEASIBLE)
+
+
+def resume_words(checkpoint: Path, problem: str, algorithm: str | None) -> list[str]:
+    """Give the words that go on with a run; what a checkpoint does not hold, because it is code, is named again."""
+    objective = [] if spec_parts(problem)[0] == "problem" else [problem]
+    if algorithm is not None and is_file_spec(algorithm):
+        objective += ["--algorithm", algorithm]
+    return ["resume", shown(checkpoint), *objective]
 
 
 def _print_json(problem: str, result: Result, *, history: bool) -> None:

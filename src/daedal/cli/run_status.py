@@ -59,7 +59,7 @@ class RunStatus:
     def heading(self) -> str:
         """Say what is run, and for what."""
         title, goal = visible(self.view.title), self.view.goal
-        return title if goal is None else f"{title}, goal {goal:g}"
+        return title if goal is None else f"{title}, goal {goal:.10g}"
 
     def activity(self, progress: RunProgress, waited: float) -> str:
         """Say what goes on at the moment, and the time that has passed: since the run began, or before, so far."""

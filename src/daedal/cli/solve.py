@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +16,7 @@ from daedal.cli.app import WORDS
 from daedal.cli.live_display import LiveDisplay
 from daedal.cli.options import settings_of
 from daedal.cli.output import stdout_kept
-from daedal.cli.run_output import Output
+from daedal.cli.run_output import Output, resume_words
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
 from daedal.evaluation.signals import Interrupts
@@ -75,7 +75,7 @@ def solve(
         Path | None, typer.Option(callback=options.absolute, help="A file that `daedal resume` goes on from.")
     ] = None,
     every: options.Every = "60s",
-    force: Annotated[bool, typer.Option("--force", help="Let the checkpoint replace that of another run.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Let the checkpoint replace that of an earlier run.")] = False,
     log: Annotated[
         Path | None,
         typer.Option(callback=options.absolute, metavar="FOLDER", help="Log the calls there, for IOHanalyzer."),
@@ -90,7 +90,7 @@ def solve(
         {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial, "--space": space, "--save": save}
         | {"the problem": file_of(problem), "--algorithm": file_of(algorithm)}
     )
-    checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=force)
+    checkpointer = None if checkpoint is None else _checkpointer(checkpoint, every, force, problem, algorithm)
     options.check_save(save)
     with stdout_kept():  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
@@ -132,7 +132,7 @@ def solve(
                 ),
                 noise=noise,
                 initial=rows,
-                command=" ".join(map(quoted, ["daedal", *again])),
+                command=_line(again),
             )
             result = config.run(checkpointer=checkpointer, display=live_display, log=log, interrupts=interrupts)
         output.write(problem, result, again=again)
@@ -142,6 +142,17 @@ def _again(context: typer.Context, drawn: int | None, *, replaces: bool) -> list
     """Give the words that make the run again: with the seed that was drawn, and in place of the checkpoint it left."""
     options = [] if drawn is None else ["--seed", str(drawn)]
     return with_options(context.meta[WORDS], [*options, *(["--force"] if replaces else [])])
+
+
+def _line(words: Sequence[str]) -> str:
+    """Write a command as a shell reads it."""
+    return " ".join(map(quoted, ["daedal", *words]))
+
+
+def _checkpointer(checkpoint: Path, every: str, force: bool, problem: str, algorithm: str) -> Checkpointer:
+    """Make what writes checkpoints; where an earlier run is in the way, it says the commands that help."""
+    advice = f"{_line(resume_words(checkpoint, problem, algorithm))} goes on with it, --force begins anew"
+    return Checkpointer(checkpoint, every, overwrite=force, advice=advice)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from daedal.cli.study_output import (
 )
 from daedal.cli.study_run import checked_order, run_and_show
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
+from daedal.settings.texts import counted
 from daedal.studies.example import EXAMPLE
 from daedal.studies.export import export as exported
 from daedal.studies.files import TABLES
@@ -36,7 +37,6 @@ from daedal.studies.spec import Study
 from daedal.studies.status import study_status
 from daedal.studies.store import Store
 from daedal.studies.tables.table import StudyTable
-from daedal.studies.wording import counted
 
 app = group_of_commands("Compare algorithms on many problems; a store keeps every run.")
 

@@ -21,11 +21,11 @@ from daedal.cli.output import standard_error
 from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.study_tables import budget_table, rich_table
 from daedal.cli.ticker import Ticker, wheel
+from daedal.settings.texts import counted
 from daedal.studies.analysis import Row, analyse
 from daedal.studies.budgets import BudgetRow, analyse_budgets
 from daedal.studies.plan import Unsettled
 from daedal.studies.progress import Progress
-from daedal.studies.wording import counted
 
 _SECONDS_BETWEEN_TABLES = 1.0
 _SECONDS_BETWEEN_TICKS = 0.25  # of the line that moves

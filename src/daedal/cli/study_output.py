@@ -16,13 +16,12 @@ from daedal.cli.status_table import status_table
 from daedal.cli.study_tables import table_text, terminal_table
 from daedal.plot.study_figures import check_figures, draw_figures
 from daedal.plot.style import save
-from daedal.settings.texts import printable
+from daedal.settings.texts import counted, printable
 from daedal.studies.files import TABLES
 from daedal.studies.rank_tests import Test
 from daedal.studies.snapshot import Snapshot
 from daedal.studies.status import Status
 from daedal.studies.tables.table import StudyTable
-from daedal.studies.wording import counted
 
 _ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask

@@ -13,13 +13,13 @@ from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, write_table
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, available_cores, check_executor_timeout
+from daedal.settings.texts import counted
 from daedal.studies.progress import MOST_CONFIRMED, Order, Progress
 from daedal.studies.rank_tests import Test
 from daedal.studies.runner import run_study
 from daedal.studies.spec import Study
 from daedal.studies.store import Store
 from daedal.studies.tables.table import StudyTable
-from daedal.studies.wording import counted
 
 
 def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int | None, retry_failed: bool) -> Order:

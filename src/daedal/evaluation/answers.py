@@ -75,6 +75,14 @@ def first_error(errors: dict[int, str], rows: int) -> ObjectiveError:
     return ObjectiveError(errors[min(errors)] + others)
 
 
+def nothing_worked(errors: dict[int, str]) -> ObjectiveError:
+    """Give the error of a run whose first rows have failed, all of them."""
+    first = errors[min(errors)]
+    if len(errors) == 1:
+        return ObjectiveError(f"the first row failed: {first}")
+    return ObjectiveError(f"all of the first {len(errors):,} rows failed, the first so: {first}")
+
+
 def check_constraints(before: int | None, now: int | None) -> None:
     """Refuse a number of constraints that changes from call to call; None: not known."""
     if before is not None and now is not None and before != now:

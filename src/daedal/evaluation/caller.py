@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ from daedal.evaluation.answers import ObjectiveMisuse as ObjectiveMisuse
 from daedal.evaluation.answers import judged
 from daedal.evaluation.failures import describe_error
 from daedal.evaluation.returned import joined, read_amounts, read_values, split
+from daedal.settings.plugins import place_in_file
 from daedal.types import Amounts, Bits, Fitness, to_text
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
@@ -143,8 +145,10 @@ class Caller:
                 f"; it is called with {self.batch}, here of shape {x.shape} (for a function of one row, say "
                 "vectorized=False, or --by-row)"
             )
+            where = place_in_file(error)
+            place = "" if where is None else f" ({os.path.basename(where)})"
             raise ObjectiveError(
-                f"{who} raised {describe_error(error)} for {self.named(x)}{hint if self.vectorized else ''}"
+                f"{who} raised {describe_error(error)}{place} for {self.named(x)}{hint if self.vectorized else ''}"
             ) from error
 
     def named(self, x: Bits) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from daedal.evaluation.failures import describe_error
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.evaluation.pool import PoolLost
+from daedal.settings.extras import missing_extra
 
 _SECONDS_BETWEEN_LOOKS = 5.0  # at whether a scheduler that has nothing to say is there
 
@@ -77,7 +78,7 @@ def dask_executor(address: str, timeout: float = EXECUTOR_TIMEOUT) -> Iterator[E
     try:
         distributed = importlib.import_module("distributed")
     except ImportError as error:
-        raise ValueError('Dask needs its own package: pip install "daedal[dask]"') from error
+        raise missing_extra("Dask needs its own package", "dask") from error
     kind, _, rest = address.partition(":")
     if kind == "local":
         if not rest.isdigit() or int(rest) < 1:

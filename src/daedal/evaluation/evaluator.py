@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation import memory_cache
-from daedal.evaluation.answers import first_error
+from daedal.evaluation.answers import first_error, nothing_worked
 from daedal.evaluation.batch import AnsweredRows, Batch, Recorder
 from daedal.evaluation.caller import Caller, ObjectiveError, Places
 from daedal.evaluation.engine import SECONDS_BETWEEN_NOTES, Engine, start_engine
@@ -294,7 +294,6 @@ class Evaluator:
         """Count rows that failed for good as the worst, and write them down."""
         failed = np.array(sorted(errors), dtype=np.intp)
         if len(failed) == len(rows) and not self._has_values():
-            first = errors[int(failed[0])]
-            raise ObjectiveError(f"every one of the first {len(rows)} rows failed, the first so: {first}")
+            raise nothing_worked(errors)
         failures = [Failure(self.caller.shown(rows[index]), errors[int(index)]) for index in failed[:FAILURES_KEPT]]
         batch.fail(failed, -self.caller.sign * math.inf, failures)

@@ -157,4 +157,4 @@ def is_compiled(kernel: Any) -> bool:
 def announce(kernel: Any) -> None:
     """Say so if the kernel has to be compiled now; without other handlers, Python writes it to standard error."""
     if not is_compiled(kernel) and kernel.stats.cache_path is not None:  # without a cache, more was said already
-        logging.getLogger("daedal").warning("compiling kernels, once (some seconds) ...")
+        logging.getLogger("daedal").warning("compiling kernels for this search (first use; up to a minute) ...")

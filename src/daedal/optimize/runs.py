@@ -124,7 +124,7 @@ def maximize(
     checkpoint, every
         A file to go on from with `resume`, and when to write it: "60s", or after so many generations.
     overwrite
-        Whether the checkpoint may replace that of another run. A file of any other kind is never replaced.
+        Whether the checkpoint may replace that of an earlier run. A file of any other kind is never replaced.
     log
         A folder in which the run gets a folder of its own, for IOHanalyzer: every call of the objective that was better
         than those before, and the last one. Needs the extra `ioh`.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from daedal.settings.texts import counted
 from daedal.studies.snapshot import Snapshot
 from daedal.studies.status import Status
 from daedal.studies.tables.html import escaped
 from daedal.studies.tables.table import StudyTable
-from daedal.studies.wording import counted
 
 _BOX = "display:inline-block;max-width:100%;padding:10px 14px;border:1px solid #8888;border-radius:6px;line-height:1.5"
 _SOFT = "opacity:.7;font-size:.9em"

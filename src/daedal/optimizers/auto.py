@@ -111,16 +111,14 @@ class Auto(BaseOptimizer):
     @property
     def explanation(self) -> str:  # type: ignore[override]
         """What it does, and why."""
-        calls = self.limits.max_evaluations
         if self._stage == _POPULATION:
             return f"Values scatter (by {self._scatter.deviation:.3g} for one row). {self._inner.explanation}"
-        few = f"ils, for few calls ({calls:,} for {self.n} variables)" if calls is not None else ""
+        calls = self.limits.max_evaluations or 0  # ils is for a limit alone
+        few = f"ils (iterated local search), for few calls ({calls:,} for {self.n} variables)"
         if not isinstance(self._inner, Mix):
             return f"{few}."
-        wide = f" for {self.min_batch} at once" if self.min_batch > NARROW else ""
-        model = "a model of the constraints, too" if self._constrained else "a model"
         first = f"{few}, stuck after {self._began:,}; then " if self._was_stuck else ""
-        return f"{first}mix: climbing, mixing{wide}, {model}; {self._inner.population.members} members at the end."
+        return f"{first}{self._inner.description(constrained=self._constrained)}."
 
     @property
     def _was_stuck(self) -> bool:

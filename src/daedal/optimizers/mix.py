@@ -159,6 +159,13 @@ class Mix(BaseOptimizer):
         if constraints.r2 >= TRUSTED:
             self.population.offer(maxima)
 
+    def description(self, *, constrained: bool) -> str:
+        """Say what it does, and how large its population is by now."""
+        wide = f" of {self.min_batch} rows at once" if self.min_batch > NARROW else ""
+        model = "a fitted model, also of the constraints" if constrained else "a fitted model"
+        how = f"hill climbing, recombination{wide}, {model}"
+        return f"mix ({how}), with a population of {self.population.members:,} at the end"
+
     def insight(self) -> Insight | None:
         """Show the members, and the dependence that the linkage tree is built on."""
         return self.population.insight()

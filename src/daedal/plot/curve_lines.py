@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daedal.plot.style import COLOURS, GREY, LINES, MARKERS, draw_goal, log_axis, shortened
+from daedal.settings.texts import counted
 from daedal.studies.anytime import AnytimeCurve, anytime_curves
 from daedal.studies.curves import RuntimeCurve, known_optimum, runtime_curves
 from daedal.studies.snapshot import Snapshot, shown_cell
 from daedal.studies.spec import StudyProblem
-from daedal.studies.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from daedal.plot.style import COLOURS, GREY, axes_to_draw_on, draw_goal, plain_text, shortened
 from daedal.result import Result, Trace
+from daedal.result.best_curve import best_curve
 from daedal.result.importance import losses, ranked
 from daedal.result.linkage import Linkage
 from daedal.result.variables import learned_linkage, variables_of
+from daedal.result.wording import problem_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +46,9 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
     if not result.history:
         raise ValueError("expected a result with a history, got one without any generation")
     evaluations = np.array([record.evaluations for record in result.history])
-    best, mean, sd = (_column(result, name) for name in ("best", "mean", "sd"))
+    mean, sd = (_column(result, name) for name in ("mean", "sd"))
+    at, best = np.array(best_curve(result, result.history)).T
+    best = np.where(np.isfinite(best), best, np.nan)
     with axes_to_draw_on(ax) as axes:
         if np.isfinite(sd).any():
             band: dict[str, Any] = {
@@ -56,7 +60,7 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
             axes.fill_between(evaluations, mean - sd, mean + sd, **band)
         alone = "o" if len(evaluations) == 1 else None  # or one generation would not be seen
         axes.plot(evaluations, mean, color=COLOURS[2], linewidth=1.4, marker=alone, label="mean of a generation")
-        axes.step(evaluations, best, where="post", color=COLOURS[0], linewidth=1.8, marker=alone, label="best so far")
+        axes.step(at, best, where="post", color=COLOURS[0], linewidth=1.8, marker=alone, label="best so far")
         draw_goal(axes, result.optimum, result.limits.target, minimize=result.minimize)
         axes.set_xlabel("Evaluations")
         axes.set_ylabel("Value" + (" (smaller is better)" if result.minimize else ""))
@@ -70,7 +74,7 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
 def linkage(result: Result, *, ax: Axes | None = None) -> Axes:
     """Draw how much pairs of variables depend on each other, ordered so that those that hang together are neighbours.
 
-    Groups that act as one have a frame.
+    Groups that hang together have a frame.
 
     Parameters
     ----------
@@ -200,7 +204,7 @@ def importance(result: Result, *, ax: Axes | None = None) -> Axes:
 
 
 def _title(result: Result) -> str:
-    name = f"{shortened(result.problem)}, " if result.problem else ""
+    name = f"{shortened(problem_text(result))}, " if result.problem else ""
     return f"{name}{result.algorithm}"
 
 

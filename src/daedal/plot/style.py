@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from daedal.result.wording import short_number
+from daedal.settings.extras import missing_extra
 from daedal.settings.texts import printable
 from daedal.storage.atomic import replace_file
 from daedal.studies.files import FIGURES
@@ -88,7 +89,7 @@ def find_matplotlib() -> Any:
     try:
         return importlib.import_module("matplotlib")
     except ImportError as error:
-        raise ValueError('figures need matplotlib: pip install "daedal[plot]"') from error
+        raise missing_extra("figures need matplotlib", "plot") from error
 
 
 def draw_goal(axes: Axes, optimum: float | None, target: float | None, *, minimize: bool) -> None:

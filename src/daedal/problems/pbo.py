@@ -13,6 +13,7 @@ import numpy as np
 
 from daedal.limits import meets
 from daedal.settings.checks import check_whole
+from daedal.settings.extras import missing_extra
 from daedal.types import Bits, Fitness, check_bits
 
 FUNCTIONS = 25  # they are numbered from 1 on
@@ -34,7 +35,7 @@ def import_ioh() -> Any:
     try:
         return importlib.import_module("ioh")
     except ImportError as error:
-        raise ValueError('PBO and its logs need the package ioh: pip install "daedal[ioh]"') from error
+        raise missing_extra("PBO and its logs need the package ioh", "ioh") from error
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,16 @@ from daedal.limits import StopReason
 from daedal.report.markup import escaped, folded, named_values, paragraph, table
 from daedal.report.page import Part, Section
 from daedal.result import Result
-from daedal.result.wording import fitness_text, value_text, verdict, violation_text
+from daedal.result.wording import (
+    calls_of,
+    fitness_text,
+    free_text,
+    problem_text,
+    value_text,
+    verdict,
+    violation_text,
+)
+from daedal.settings.texts import counted
 from daedal.types import to_text
 
 _BITS_SHOWN = 2000  # the others behind a click
@@ -22,10 +31,12 @@ _BROKEN_OFF = {StopReason.INTERRUPTED: "interrupted", StopReason.UNFINISHED: "no
 def head(result: Result) -> str:
     """Give the title of the page, and one line about it."""
     size = "" if result.popsize is None else f", popsize {result.popsize:,}"
-    bits = f"{result.n:,} bits" if result.space is None else f"{len(result.space):,} variables in {result.n:,} bits"
+    bits = counted(result.n, "bit")
+    if result.space is not None:
+        bits = f"{counted(len(result.space), 'variable')} in {bits}"
     way = "minimised" if result.minimize else "maximised"
     line = f"{way} by {result.algorithm}{size}, {bits}, seed {result.seed}"
-    return f"<h1>{escaped(result.problem or 'A run')}</h1>{paragraph(line)}"
+    return f"<h1>{escaped(problem_text(result) or 'A run')}</h1>{paragraph(line)}"
 
 
 def answer(result: Result) -> Section:
@@ -52,10 +63,11 @@ def _facts(result: Result) -> str:
         goal = f"{goal}; target {result.limits.target:.10g}".lstrip("; ")
     if result.measurements > 1:
         goal = f"{goal}; mean of {result.measurements:,} measurements".lstrip("; ")
-    known = f"; {result.cached:,} known from before" if result.cached else ""
+    free = f"; {free_text(result)}" if result.cached else ""
+    best_after = f"the best after {counted(result.evaluations_to_best, 'row')}"
     facts = [
         ("best value" if result.feasible else "best value, not feasible", fitness_text(result), goal),
-        ("evaluations", f"{result.evaluations:,}", f"{result.evaluations_to_best:,} to the best{known}"),
+        ("calls of the objective", f"{calls_of(result):,}", f"{best_after}{free}"),
         ("generations", f"{result.generations:,}", f"{result.batches:,} batches" if result.batches else ""),
         ("time", seconds(result.seconds), f"{seconds(result.cpu_seconds)} of CPU"),
     ]
@@ -84,7 +96,7 @@ def seconds(value: float) -> str:
 
 
 def _solution(result: Result) -> Iterator[Part]:
-    if (best := result.best) is not None and result.space is not None:
+    if (best := result.best) is not None and result.names is None:
         yield named_values((name, value_text(value)) for name, value in best.items())
         return
     if result.names is not None:
@@ -113,9 +125,9 @@ def failures(result: Result) -> Section | None:
         return None
     shown = result.failures[:_FAILURES_SHOWN]
     rows = [(f"<code>{escaped(_short(one.x))}</code>", escaped(one.error)) for one in shown]
-    said = f"{result.failed:,} of {result.evaluations:,} evaluations failed."
+    said = f"{result.failed:,} of {counted(calls_of(result), 'call')} failed."
     if result.failed > len(shown):
-        said += f" These are the first {len(shown):,}."
+        said += " This is the first." if len(shown) == 1 else f" These are the first {len(shown):,}."
     return Section("failures", "What failed", [paragraph(said), table(("row", "error"), rows)])
 
 
@@ -148,7 +160,7 @@ def top(result: Result, most: int = 10) -> Section | None:
         return None
     rows, values = trace.top[:most], trace.top_fitness[:most]
     said = paragraph("The best distinct solutions that were evaluated; what differs from the best is marked.")
-    if result.space is not None:
+    if result.space is not None and result.names is None:
         plain = [{name: value_text(value) for name, value in row.items()} for row in result.space.plain(rows)]
         body = [
             [f"{value:.10g}", *(_marked(text, text != plain[0][name]) for name, text in row.items())]

@@ -29,8 +29,8 @@ MOST_CELLS = 500  # of a heat map, in each direction
 
 
 def numbers(values: Iterable[float | None]) -> list[Json]:
-    """Give numbers as JSON has them, to seven digits: null for what is not finite."""
-    return [None if value is None or not math.isfinite(value) else float(f"{value:.7g}") for value in values]
+    """Give numbers as JSON has them, to seven digits: null for what is not finite, and no -0."""
+    return [None if value is None or not math.isfinite(value) else float(f"{value:.7g}") + 0.0 for value in values]
 
 
 def axis(title: str, **more: Json) -> dict[str, Json]:
@@ -43,21 +43,32 @@ def log_axis(title: str, values: Iterable[float], *, at: Sequence[float] | None 
     positive = [value for value in values if math.isfinite(value) and value > 0] or [1.0, 10.0]
     low, high = math.log10(min(positive)), math.log10(max(positive))
     room = max(0.05 * (high - low), 0.02)
-    if at is None:
-        powers = range(math.floor(low - room), math.ceil(high + room) + 1)
-        steps = (1, 2, 5) if high - low < _FEW_DECADES else (1,)
-        every = max(1, len(powers) // _MOST_TICKS) if len(steps) == 1 else 1
-        at = [step * 10.0**power for power in powers[::every] for step in steps]
-    shown = [value for value in at if low - room <= math.log10(value) <= high + room]
+    shown = _log_ticks(low - room, high + room) if at is None else at
+    shown = [value for value in shown if low - room <= math.log10(value) <= high + room]
     if len(shown) < 2:
         shown = [10**low] if low == high else [10**low, 10**high]
     return axis(
-        title,
+        f"{title} (log)",
         type="log",
         range=[low - room, high + room],
         tickvals=numbers(shown),
         ticktext=[short_number(value, 3) for value in shown],
     )
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Give round numbers between two powers of ten: ever more of them, until there are two."""
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    if high - low > _FEW_DECADES:
+        return [10.0**power for power in powers[:: max(1, len(powers) // _MOST_TICKS)]]
+    shown: list[float] = []
+    for steps in ((1, 2, 5), range(1, 10), range(10, 100)):
+        # Read from text: 3 * 10.0**-3 is not 0.003.
+        values = sorted({float(f"{step}e{power}") for power in powers for step in steps})
+        shown = [value for value in values if low <= math.log10(value) <= high]
+        if len(shown) >= 2:
+            break
+    return shown[:: -(-len(shown) // _MOST_TICKS) or 1]
 
 
 def line(x: Sequence[Json], y: Sequence[Json], name: str, colour: str, **more: Json) -> dict[str, Json]:

@@ -29,6 +29,7 @@ from daedal.result.variables import Variables
 from daedal.types import Json
 
 _MOST_BARS = 60
+_OPENED = 0.1  # more entropy than a generation before, of all variables in the mean: they are others
 _MOST_OUTLINES = 80
 _SOURCES = {"linkage": "Read off from ", "belief": "What the search itself believed: "}
 _BARE: dict[str, Json] = {"showgrid": False, "zeroline": False, "ticks": "", "ticklen": 0}
@@ -65,9 +66,20 @@ def entropy(result: Result, variables: Variables, order: NDArray[np.intp]) -> Se
     said = (
         "Entropy of each variable in the population: 100 % is open, as many ones as zeros; 0 % is decided. "
         f"At the end {decided:,} of {result.n:,} {'bits' if result.space is not None else 'variables'} were decided."
+        f"{_begun_anew(trace)}"
     )
     parts: list[Part] = [paragraph(said), Figure(name="entropy", data=[data], layout=layout)]
     return Section("entropy", "When variables were decided", [*parts, *_binned(result.n, starts)])
+
+
+def _begun_anew(trace: Trace) -> str:
+    """Say why variables are open again, where they are."""
+    if np.diff(trace.entropy().mean(axis=1)).max(initial=0.0) < _OPENED:
+        return ""
+    return (
+        " Where they are open again, the search has begun a new population; the last one need not hold the best "
+        "solution."
+    )
 
 
 def _widths(starts: NDArray[np.intp], n: int) -> NDArray[np.intp]:
@@ -92,7 +104,9 @@ def population(result: Result, variables: Variables, order: NDArray[np.intp]) ->
     starts = bins(result.n)
     names = bin_labels([variables.bit_labels[i] for i in order.tolist()], starts)
     figures = [_rows(trace, look, order, starts, names) for look in looks if len(trace.population(look)[0])]
-    said = "Rows of the population, best on top; blue is a one. Columns are in the same order as above."
+    ordered = not np.array_equal(order, np.arange(len(order)))
+    beside = " Columns of variables that hang together stand side by side." if ordered else ""
+    said = f"Rows of the population, best on top; blue is a one.{beside}"
     return Section("population", "The population", [paragraph(said), Row(figures), *_binned(result.n, starts)])
 
 
@@ -118,7 +132,7 @@ def linkage_section(
     """Show which variables hang together, and say it; beside it what the search itself believed."""
     title = "What hangs together"
     if linkage is None:
-        said = "Nobody knows: the search has learned nothing of pairs of variables."
+        said = "Too little was evaluated to tell."
         return None if result.trace is None else Section("linkage", title, [paragraph(said)])
     words = linkage.sentences(variables.labels)
     if not linkage.groups:  # what is left is chance, and would look like more on a map

@@ -15,6 +15,7 @@ from string import Template
 from typing import TypeAlias
 
 from daedal.report.markup import escaped
+from daedal.settings.extras import missing_extra
 from daedal.storage.kinds import Kind
 from daedal.types import Json
 
@@ -151,7 +152,7 @@ def _plotly() -> str:
     try:
         offline = importlib.import_module("plotly.offline")
     except ImportError as error:
-        raise ValueError('a report needs Plotly: pip install "daedal[report]"') from error
+        raise missing_extra("a report needs Plotly", "report") from error
     return str(offline.get_plotlyjs()).replace("</script", r"<\/script").replace("\r\n", "\n")
 
 

@@ -13,6 +13,8 @@ from daedal.report.figures import BLUE, COLOURS, ORANGE, TEAL, axis, band, level
 from daedal.report.markup import paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result
+from daedal.result.best_curve import best_curve
+from daedal.result.wording import calls_of
 from daedal.types import Json
 
 _MOST_BARS = 200
@@ -33,20 +35,21 @@ def progress(result: Result) -> Section | None:
         data += band(x, low, high, "mean ± sd", ORANGE)
     marks: dict[str, Json] = {"mode": "lines" if len(records) > 1 else "markers"}
     data.append(line(x, numbers(mean), "mean of the generation", ORANGE, line={"width": 1.5}, **marks))
-    data.append(line(x, numbers(one.best for one in records), "best so far", BLUE, line={"shape": "hv"}, **marks))
+    at, best = zip(*best_curve(result, records), strict=True)
+    data.append(line(numbers(at), numbers(best), "best so far", BLUE, line={"shape": "hv"}, **marks))
     shapes, notes = _goals(result)
     worse = " (smaller is better)" if result.minimize else ""
     layout: dict[str, Json] = {
         "height": 380,
         "hovermode": "x unified",
         "legend": {"traceorder": "reversed"},
-        "xaxis": axis("evaluations", rangemode="tozero"),
+        "xaxis": axis(f"evaluations{', repeated rows included' if result.cached else ''}", rangemode="tozero"),
         "yaxis": axis(f"value{worse}"),
         "shapes": shapes,
         "annotations": notes,
     }
     parts: list[Part] = [Figure(name="progress", data=data, layout=layout)]
-    if not any(value is not None for value in numbers(one.best for one in records)):
+    if not any(map(math.isfinite, best)):
         parts.insert(0, paragraph("No generation has found anything feasible, so there is nothing to draw."))
     return Section("progress", "How the values rose" if not result.minimize else "How the values fell", parts)
 
@@ -91,11 +94,9 @@ def _time_words(result: Result, total: float, called: float) -> list[Part]:
     if total <= 0:
         return []
     share = min(1.0, called / total)
-    calls = max(1, result.evaluated + result.failed)
-    parts = f"{_percent(share)} of {seconds(total)} went into the objective, {_percent(1 - share)} into the search"
-    advice = "; more workers would help." if share > 0.5 and total > 10 else "."
-    said = f"{parts}: {seconds(called / calls)} for each row that was evaluated{advice}"
-    return [paragraph(said[0].upper() + said[1:])]
+    took = f"{_percent(share)} of {seconds(total)} ({seconds(called / max(1, calls_of(result)))} a row)"
+    advice = " More workers would help." if share > 0.5 and total > 10 else ""
+    return [paragraph(f"The objective took {took}, the search {_percent(1 - share)}.{advice}")]
 
 
 def _percent(share: float) -> str:

@@ -10,6 +10,7 @@ from daedal.report.page import Page, Section
 from daedal.report.progress import effort, progress, training
 from daedal.result import Result
 from daedal.result.variables import believed_linkage, learned_linkage, variables_of
+from daedal.result.wording import problem_text
 
 
 def run_page(result: Result, *, quick: bool = False) -> Page:
@@ -46,4 +47,4 @@ def run_page(result: Result, *, quick: bool = False) -> Page:
     if result.trace is None:
         said = "Nothing more is known: what the search looked like on the way was not kept."
         found.insert(-1, Section("unknown", "What was learned", [paragraph(said, kind="soft")]))
-    return Page(title=f"{result.problem or 'A run'}: {result.algorithm}", head=head(result), sections=found)
+    return Page(title=f"{problem_text(result) or 'A run'}: {result.algorithm}", head=head(result), sections=found)

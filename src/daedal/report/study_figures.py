@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from daedal.report.figures import COLOURS, DASHES, axis, band, level, line, log_axis, numbers
 from daedal.report.markup import escaped
 from daedal.report.page import Figure, Part, Row
+from daedal.settings.texts import counted
 from daedal.studies.anytime import AnytimeCurve, anytime_curves
 from daedal.studies.budgets import BudgetRow, analyse_budgets
 from daedal.studies.curves import RuntimeCurve, SizeCurve, known_optimum, runtime_curves, size_curves
@@ -161,7 +162,8 @@ def _named(curve: RuntimeCurve | AnytimeCurve) -> str:
         size = f", budget {curve.budget:,}"
     elif curve.popsize is not None:
         size = f", popsize {curve.popsize:,}"
-    return f"{curve.algorithm.name}{size}{'' if curve.complete else ', not all runs made'}"
+    runs = "" if curve.complete else f", {counted(curve.runs, 'run')}"
+    return f"{curve.algorithm.name}{size}{runs}"
 
 
 def anytime_figures(snapshot: Snapshot) -> list[Part]:
@@ -192,7 +194,7 @@ def _anytime_lines(study: Study, curve: AnytimeCurve) -> list[dict[str, Json]]:
     colour = COLOURS[place % len(COLOURS)]
     x = numbers(curve.evaluations.tolist())
     low, median, high = (numbers(one.tolist()) for one in (curve.q1, curve.median, curve.q3))
-    name = f"{_named(curve)}: median of {curve.runs}"
+    name = f"{_named(curve)}: median" if not curve.complete else f"{_named(curve)}: median of {curve.runs}"
     middle = line(x, median, name, colour, line={"dash": DASHES[place % len(DASHES)]})
     return [*band(x, low, high, "", colour), middle]
 

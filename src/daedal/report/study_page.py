@@ -6,6 +6,7 @@ from daedal import __version__
 from daedal.report.markup import escaped, folded, paragraph, table
 from daedal.report.page import Page, Part, Section
 from daedal.report.study_figures import anytime_figures, budget_figures, runtime_figures, size_figures
+from daedal.settings.texts import counted
 from daedal.studies.analysis import analyse
 from daedal.studies.budgets import analyse_budgets
 from daedal.studies.curves import failed_runs
@@ -17,7 +18,6 @@ from daedal.studies.tables.content import of_rows
 from daedal.studies.tables.html import sheet_markup
 from daedal.studies.tables.legend import legend_of
 from daedal.studies.tables.sheets import side_by_side
-from daedal.studies.wording import counted
 
 _FAILURES_SHOWN, _FAILURES_KEPT = 10, 1000
 
@@ -48,7 +48,11 @@ def _described(snapshot: Snapshot) -> str:
     study = snapshot.study
     counts = f"{counted(len(study.problems), 'problem')}, {counted(len(study.algorithms), 'algorithm')}"
     which = f"; study {snapshot.number} of this store, which has others" if snapshot.others else ""
-    return f"{counts}, {counted(study.runs, 'run')} of each, from seed {study.seed}{which}; daedal {__version__}"
+    all_made = bool(study.budgets) or snapshot.full_grid
+    some = "" if all_made else "up to "
+    left = "" if all_made else "; a size is left once the answer is certain"
+    runs = f"{some}{counted(study.runs, 'run')} of each, from seed {study.seed}{left}"
+    return f"{counts}, {runs}{which}; daedal {__version__}"
 
 
 def _standing(status: Status, budgeted: bool) -> list[Part]:

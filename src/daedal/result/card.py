@@ -6,7 +6,7 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from daedal.result.wording import effort_text, fitness_text, verdict
+from daedal.result.wording import effort_text, fitness_text, problem_text, verdict
 from daedal.settings.texts import printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def card(result: Result) -> str:
     What hangs together takes seconds to find out, and is on the page: see `Result.report`.
     """
     goal = "" if result.optimum is None else f" of {result.optimum:.10g}"
-    name = f" on {result.problem}" if result.problem else ""
+    name = f" on {problem_text(result)}" if result.problem else ""
     lines = [
         f"<div><b>{_escaped(fitness_text(result) + goal)}</b>, {_escaped(verdict(result))}</div>",
         f'<div style="{_SOFT}">{_escaped(f"{result.algorithm}{name}, seed {result.seed}")}</div>',

@@ -19,6 +19,7 @@ TRUSTED = 0.5
 _MOST_NAMED = 8  # variables of a group in a sentence
 _DEVIATIONS = 8.0  # robust standard deviations above the middle of all pairs that make a link
 _CLOSE = 0.5  # dependence, as a share of the strongest of each of two variables, that makes them one group
+_BLOCK = 0.2  # dependence of the weakest pair of a group, as a share of its strongest, that makes it a block
 _FAINT = 0.05  # share of the strongest dependence of all below which there is none
 
 
@@ -33,7 +34,7 @@ class Linkage:
     order
         The variables, shape (n,), so that those that hang together stand side by side.
     groups
-        Variables that act as one, strongest group first, each in rising order; none has fewer than two.
+        Variables that hang together, strongest group first, each in rising order; none has fewer than two.
     source
         Where it was read off, for people.
     """
@@ -44,13 +45,19 @@ class Linkage:
     source: str
 
     def sentences(self, labels: Sequence[str], most: int = 12) -> list[str]:
-        """Say which variables act as one, a sentence a group, at most so many."""
+        """Say which variables act as one, or are linked in part, a sentence a group, at most so many."""
         if not self.groups:
             return [NOTHING]
-        said = [f"{_listed([labels[i] for i in group])} act as one." for group in self.groups[:most]]
+        said = [f"{_listed([labels[i] for i in group])} {self._bond(group)}." for group in self.groups[:most]]
         if len(self.groups) > most:
-            said.append(f"So do {len(self.groups) - most:,} other groups.")
+            said.append(f"There are {len(self.groups) - most:,} more groups.")
         return said
+
+    def _bond(self, group: tuple[int, ...]) -> str:
+        """Say what a group is: a block, in which all pairs are linked, or something looser, such as a chain."""
+        inner = self.strength[np.ix_(group, group)]
+        pairs = inner[np.triu_indices(len(group), 1)]
+        return "act as one" if pairs.min() >= _BLOCK * pairs.max() else "hang together, some only through others"
 
 
 def _listed(names: list[str]) -> str:

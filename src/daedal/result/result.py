@@ -14,6 +14,7 @@ from daedal.limits import Limits, StopReason
 from daedal.optimizers.records import Generation
 from daedal.result.trace import Trace
 from daedal.settings.checks import check_whole
+from daedal.settings.extras import missing_extra
 from daedal.settings.parameters import Setting
 from daedal.spaces.given import FITNESS
 from daedal.spaces.plain import Value
@@ -79,7 +80,7 @@ class Result:
     explanation
         What the algorithm chose to do, and why, in a sentence; nothing where it had no choice.
     space, names
-        The space, or the names of the bits, where any were given.
+        The space, or the names of the bits, where any were given; a subset of columns with names has both.
     problem
         What the objective is called.
     minimize
@@ -189,7 +190,7 @@ class Result:
         try:
             import pandas
         except ImportError as error:
-            raise ImportError('a data frame needs pandas: pip install "daedal[frame]"') from error
+            raise missing_extra("a data frame needs pandas", "frame") from error
         rows = [Solution(self.x, self.fitness)] if count == 1 else self.top(count)
         return pandas.DataFrame([{**self.values(row.x), FITNESS: row.fitness} for row in rows])
 

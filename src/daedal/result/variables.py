@@ -63,7 +63,7 @@ def variables_of(result: Result) -> Variables:
     >>> found.labels, found.bit_labels
     (('size', 'parts: a', 'parts: b'), ('size.0', 'size.1', 'size.2', 'parts: a', 'parts: b'))
     """
-    if result.space is None:
+    if result.space is None or result.names is not None:
         return Variables(result.names or tuple(f"x{i}" for i in range(result.n)), np.arange(result.n))
     return _of_space(result.space)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING
 
+from daedal.settings.plugins import is_file_spec
+from daedal.settings.texts import counted
 from daedal.spaces.plain import Value
 
 if TYPE_CHECKING:
@@ -20,22 +23,40 @@ def verdict(result: Result) -> str:
     return {True: "solved", False: "not solved", None: "done"}[result.success]
 
 
+def problem_text(result: Result) -> str:
+    """Call the objective by a name that fits a title: a file without its folders, and a lambda as what it is."""
+    if is_file_spec(result.problem):
+        return os.path.basename(result.problem)
+    return "a function (lambda)" if result.problem == "<lambda>" else result.problem
+
+
 def fitness_text(result: Result) -> str:
     """Write a value to ten digits, and a mean with as many as its standard error has two of."""
     error = result.standard_error
     if error is None or not math.isfinite(error):
-        return f"{result.fitness:.10g}"
+        return f"{result.fitness + 0.0:.10g}"  # no -0
     digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 2
     return f"{result.fitness:.{digits}f} +- {error:.{digits}f}"
 
 
 def effort_text(result: Result) -> str:
     """Say what a run has cost."""
-    known = f" ({result.cached:,} of them known from before)" if result.cached else ""
+    free = f" ({free_text(result)})" if result.cached else ""
     return (
-        f"{result.evaluations_to_best:,} evaluations to the best, {result.evaluations:,} in all{known}, "
-        f"{result.generations:,} generations, {result.cpu_seconds:.1f} s CPU"
+        f"{counted(calls_of(result), 'call')} of the objective{free}, "
+        f"the best after {counted(result.evaluations_to_best, 'row')}, "
+        f"{counted(result.generations, 'generation')}, {result.cpu_seconds:.1f} s CPU"
     )
+
+
+def calls_of(result: Result) -> int:
+    """Give how many rows the objective was called for, which is what `max_evaluations` limits."""
+    return result.evaluated + result.failed
+
+
+def free_text(result: Result) -> str:
+    """Say how many rows came again, or were in a cache, and cost no call."""
+    return f"{counted(result.cached, 'repeated row')} {'was' if result.cached == 1 else 'were'} free"
 
 
 def violation_text(result: Result) -> str:

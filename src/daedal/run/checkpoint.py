@@ -22,8 +22,9 @@ class Checkpointer:
     """Says when a checkpoint is due, and writes it; the file before it is kept as ".previous".
 
     `every` is "60s" (also m and h): when that much time has passed, also in the middle of a generation; or 5: after
-    that many generations. A checkpoint that is there when this is made belongs to another run, and is replaced only
-    with `overwrite`; one that somebody else puts there later is not replaced at all.
+    that many generations. A checkpoint that is there when this is made holds an earlier run, and is replaced only with
+    `overwrite`; one that somebody else puts there later is not replaced at all. `advice` says how to go on with the
+    earlier run, and how to replace it, where that is not done in Python.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Checkpointer:
         every: str | int = EVERY,
         *,
         overwrite: bool = False,
+        advice: str = "",
         clock: Callable[[], float] = time.monotonic,
         write: Callable[..., None] = write_checkpoint_file,
     ) -> None:
@@ -40,10 +42,10 @@ class Checkpointer:
         for place in (self.path, previous_path(self.path)):
             check_place(place, CHECKPOINT)
         if not overwrite and _holds_rows(self.path):
-            raise FileExistsError(
-                f"{self.path} is the checkpoint of another run; go on with that one (daedal resume), name another "
-                "file, or replace it with overwrite=True (--force)"
+            advice = advice or (
+                f"daedal.resume({str(self.path)!r}, objective) goes on with it, overwrite=True begins anew"
             )
+            raise FileExistsError(f"{self.path} holds an earlier run: {advice}; or name another file")
         self._clock = clock
         self._write = write
         self._last = clock()

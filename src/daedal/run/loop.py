@@ -227,7 +227,9 @@ class Run:
             if len(rows) == 0 or rows.max() > 1:
                 raise ValueError(f"expected rows of 0 and 1, got {f'a {rows.max()}' if len(rows) else 'none'}")
         except ValueError as error:
-            raise ValueError(f"{type(self.optimizer).__name__}.ask(): {error}") from None
+            kind = type(self.optimizer)
+            method = "propose" if getattr(kind, "ask", None) is BaseOptimizer.ask else "ask"
+            raise ValueError(f"{kind.__name__}.{method}(): {error}") from None
         if self.encoding is not None and not isinstance(self.optimizer, BaseOptimizer):
             return self.encoding.repair(rows)  # whoever wrote it knows nothing of codes
         return rows

@@ -45,6 +45,17 @@ def printable(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
+def counted(count: int, noun: str) -> str:
+    """Give a number with its noun, in the plural where it has to be.
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(2000, "run")
+    ('1 run', '2,000 runs')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def describe_error(error: BaseException) -> str:
     """Give an exception in one line: its kind, and what it says, unless it raises when it is asked."""
     kind = printable(type(error).__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
@@ -136,6 +138,11 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         self.estimator_ = clone(self.estimator).fit(data[:, np.flatnonzero(self.support_)], target)
         return self
 
+    def _again(self) -> str:
+        """Write the line that makes the run again; nothing where it would be another run, or is too long to write."""
+        line = " ".join(f"{self!r}.fit(X, y)".split())
+        return line if isinstance(self.random_state, Integral) and "..." not in line else ""
+
     def _validated(self, data: Any, target: Any) -> tuple[Any, Any]:
         """Give arrays that scikit-learn has checked, as far as the model wants them so."""
         finite = not get_tags(self).input_tags.allow_nan
@@ -157,7 +164,7 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             return made[0]
 
         wanted = self.max_evaluations
-        self.result_ = maximize(
+        found = maximize(
             cast("Objective", score),  # a function of values by name
             Space({FEATURES: subset}),
             vectorized=False,
@@ -167,6 +174,8 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             workers=effective_n_jobs(self.n_jobs),
             on_error="raise" if self.error_score == "raise" else "worst",
         )
+        names = getattr(self, "feature_names_in_", None)
+        self.result_ = replace(found, again=self._again(), names=None if names is None else tuple(map(str, names)))
         self._warn_of_failures()
         self.support_ = self.result_.mask
         self.n_features_ = int(self.support_.sum())

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from daedal.settings.extras import missing_extra
 from daedal.settings.parameters import unknown
 from daedal.settings.texts import storable, visible
 from daedal.studies.files import WRITTEN_BY
@@ -73,7 +74,7 @@ def _parquet(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> 
         arrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError as error:
-        raise ValueError('Parquet needs pyarrow: pip install "daedal[parquet]"') from error
+        raise missing_extra("Parquet needs pyarrow", "parquet") from error
     buffer = io.BytesIO()
     fields = [(name, getattr(arrow, _ARROW[kind])()) for name, kind in columns.items()]
     schema = arrow.schema(fields, metadata=WRITTEN_BY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from daedal.settings.extras import missing_extra
 from daedal.studies.run import COLUMNS
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> 
     try:
         import pandas
     except ImportError as error:
-        raise ImportError('a data frame needs pandas: pip install "daedal[frame]"') from error
+        raise missing_extra("a data frame needs pandas", "frame") from error
     listed = list(rows)
     return pandas.DataFrame(
         {

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daedal.evaluation.caller import Caller, ObjectiveError, ObjectiveMisuse
+from daedal.settings.plugins import load
 from daedal.types import to_text
 
 X = np.array([[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 0]], dtype=np.uint8)
@@ -310,3 +312,9 @@ def test_whatever_an_objective_raises_is_a_failure(error: BaseException) -> None
 
 def pressed(x: Any) -> Any:
     raise KeyboardInterrupt
+
+
+def test_a_function_of_a_file_that_raises_is_told_with_the_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import math\n\ndef f(x):\n    return math.log(-1)\n")
+    answers = Caller(load(f"{tmp_path / 'mine.py'}:f"), vectorized=False).answers(X[:1])
+    assert "(mine.py, line 4)" in answers.errors[0]

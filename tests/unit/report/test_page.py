@@ -81,7 +81,7 @@ def test_without_plotly_the_install_line_is_named(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     page._plotly.cache_clear()
     try:
-        with pytest.raises(ValueError, match=r'pip install "daedal\[report\]"'):
+        with pytest.raises(ImportError, match=r'pip install "daedal\[report\]"'):
             full_result().report(tmp_path / "report.html")
     finally:
         page._plotly.cache_clear()

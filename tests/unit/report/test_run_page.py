@@ -62,7 +62,7 @@ def test_time_is_that_of_each_generation() -> None:
     objective, search = page_of(full_result()).figures["time"]["data"]
     assert np.allclose(objective["y"], 0.15)
     assert np.allclose(search["y"], 0.05)
-    assert "75 % of 2.4 s went into the objective, 25 % into the search" in page_of(full_result()).text
+    assert "The objective took 75 % of 2.4 s" in page_of(full_result()).text
 
 
 def test_linkage_stands_in_order_with_groups_outlined() -> None:
@@ -177,8 +177,8 @@ def test_one_generation_and_values_that_are_not_finite() -> None:
 
 def test_what_failed_is_listed() -> None:
     failures = (daedal.Failure("0101", EVIL),)
-    page = page_of(full_result(failed=3, failures=failures))
-    assert "3 of 260 evaluations failed. These are the first 1." in page.text
+    page = page_of(full_result(evaluated=257, failed=3, failures=failures))
+    assert "3 of 260 calls failed. This is the first." in page.text
     assert SHOWN_EVIL in page.text
 
 
@@ -250,3 +250,12 @@ def test_the_answer_says_that_constraints_are_met() -> None:
     result = daedal.maximize(lambda x: x.sum(axis=1), n=12, constraints=limits, seed=1, max_evaluations=300)
     assert "meets all 2 constraints" in run_page(result).body()
     assert "constraint" not in run_page(daedal.maximize("onemax:n=12", seed=1)).body()
+
+
+def test_variables_that_are_open_again_are_explained() -> None:
+    x = full_result().x
+    anew = made_up_trace(x)
+    ones = np.concatenate([anew.ones[:6], anew.ones[:6]])
+    said = "begun a new population"
+    assert said in page_of(full_result(trace=dataclasses.replace(anew, ones=ones))).text
+    assert said not in page_of(full_result(trace=anew)).text

@@ -96,7 +96,7 @@ def test_the_checkpoint_of_another_run_is_replaced_only_where_that_is_said(tmp_p
     before = path.read_bytes()
     for damage in (before, before[:-1]):
         path.write_bytes(damage)
-        with pytest.raises(FileExistsError, match=r"overwrite=True \(--force\)"):
+        with pytest.raises(FileExistsError, match=r"daedal\.resume\(.*run\.ckpt.* overwrite=True"):
             daedal.maximize(lambda x: pytest.fail("called"), 8, checkpoint=path, **RUN)
         assert path.read_bytes() == damage
     daedal.maximize("onemax:n=9", checkpoint=path, overwrite=True, **RUN)

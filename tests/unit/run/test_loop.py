@@ -462,3 +462,15 @@ def test_who_asks_to_end_once_the_run_has_ended_gets_its_result() -> None:
         signal.signal(signal.SIGINT, before)
     assert result.fitness == 8
     assert result.stop is StopReason.INTERRUPTED
+
+
+def test_rows_that_are_none_are_told_by_the_method_that_gave_them() -> None:
+    class Wrong(daedal.BaseOptimizer):
+        def propose(self) -> Any:
+            return np.full((1, self.n), 2, np.uint8)
+
+        def learn(self, rows: Any, fitness: Any) -> None:
+            raise NotImplementedError
+
+    with pytest.raises(ValueError, match=r"^Wrong\.propose\(\): "):
+        daedal.maximize("onemax:n=4", algorithm=Wrong, seed=1)

@@ -117,6 +117,7 @@ def test_pipelines_and_names() -> None:
     assert pipeline.score(frame, target) > 0.9
     names = selector.get_feature_names_out()
     assert len(names) == 2
+    assert selector.result_.names == tuple(frame.columns)
     chosen = selector.transform(frame)
     assert isinstance(chosen, pandas.DataFrame)
     assert list(chosen.columns) == list(names) == list(frame.columns[selector.support_])
@@ -185,3 +186,12 @@ def test_scores_that_are_nan_everywhere_are_refused() -> None:
 def test_it_has_to_be_fitted_first() -> None:
     with pytest.raises(NotFittedError):
         SubsetSelector(GaussianNB()).transform(CANCER[0])
+
+
+def test_the_line_that_makes_a_run_again_makes_it_again() -> None:
+    X, y = load_iris(return_X_y=True)  # noqa: N806  as the line calls them
+    selector = SubsetSelector(GaussianNB(), max_features=2, max_evaluations=12, random_state=0).fit(X, y)
+    again = eval(selector.result_.again)
+    assert again.result_.again == selector.result_.again
+    assert (again.score_, again.support_.tolist()) == (selector.score_, selector.support_.tolist())
+    assert SubsetSelector(GaussianNB(), max_features=2, max_evaluations=12).fit(X, y).result_.again == ""

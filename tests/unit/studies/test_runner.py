@@ -345,7 +345,7 @@ def test_runs_that_go_wrong_are_written_down_and_the_study_goes_on(store: Store,
     rows = {row["problem"]: (row["status"], row["error"]) for row in store.rows()}
     status, error = rows.pop("raises")
     assert status == FAILED
-    assert "RuntimeError: no luck for the row" in error
+    assert "RuntimeError: no luck (trouble.py, line " in error
     assert rows == {
         "exits": (FAILED, "its process ended in the middle, with exit code 3"),
         "is_killed": (KILLED, "its process was killed by SIGKILL"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from daedal.settings.texts import printable
+from daedal.settings.texts import counted, printable
 from daedal.studies.analysis import Measure
 from daedal.studies.budgets import BudgetRow, mean_ranks
 from daedal.studies.rank_tests import Test
@@ -16,7 +16,6 @@ from daedal.studies.tables.latex import sheet_latex
 from daedal.studies.tables.legend import test_words
 from daedal.studies.tables.markdown import sheet_markdown
 from daedal.studies.tables.sheets import Column, Group, Sheet, with_problems
-from daedal.studies.wording import counted
 
 ALL_PROBLEMS = "all problems"
 _COLUMNS = (

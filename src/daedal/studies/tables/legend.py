@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from daedal.settings.texts import counted
 from daedal.studies.analysis import Effort, Row
 from daedal.studies.plan import LEVELS, Unsettled
 from daedal.studies.published import PublishedTable
 from daedal.studies.rank_tests import Test
 from daedal.studies.statistics import LEVEL, can_be_significant
 from daedal.studies.tables.content import NONE, OPEN, OTHER, UNKNOWN, Line, block_of, is_another
-from daedal.studies.wording import counted
 
 _TESTS: dict[Test, str] = {"signed-rank": "Wilcoxon signed-rank", "mann-whitney": "Mann-Whitney"}
 
