@@ -57,6 +57,26 @@ class FittedDAE(Fitted):
                 kernels.dae.sample(start, noise, draws, steps, self.n, self.m, self.theta, work, block)
         return out
 
+    def sample_from(
+        self, rows: Bits, *, clamped: Bits | None = None, steps: int | None = None, rng: np.random.Generator
+    ) -> Bits:
+        """Draw a row from each of these, shape (rows, n), by so many rounds; what is clamped, where 1, stays."""
+        steps, spare = self.sampling_steps if steps is None else steps, kernels.tiles.LANES
+        start = np.ascontiguousarray(rows, dtype=np.uint8)
+        held = np.zeros_like(start) if clamped is None else np.ascontiguousarray(clamped, dtype=np.uint8)
+        if start.ndim != 2 or start.shape[1] != self.n or held.shape != start.shape or steps < 1:
+            raise ValueError(f"expected rows of {self.n} bits, {steps=} of at least 1, and clamped bits of the same shape")
+        out = np.empty_like(start)
+        work = kernels.dae.make_workspace(self.n, self.m, min(max(len(out), 1), 128), self.corruption)
+        with kernels.threads.one_blas_thread():
+            for first in range(0, len(out), _SAMPLED_AT_A_TIME):
+                part = slice(first, first + _SAMPLED_AT_A_TIME)
+                noise, draws = words16(rng, steps * out[part].size + spare), words32(rng, out[part].size)
+                kernels.clamped.sample_given(
+                    start[part], held[part], noise, draws, steps, self.n, self.m, self.theta, work, out[part]
+                )
+        return out
+
 
 @dataclass(frozen=True, kw_only=True)
 class DAE(Model):
