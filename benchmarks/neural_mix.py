@@ -8,7 +8,7 @@ Functions have their variables shuffled and masked by the seed, as in `peers`; t
 (default ../shared/data). Calls are rows passed to the function until the optimum; a run that does not reach it counts
 with all its calls. p is that of Wilcoxon's signed-rank test, two-sided, on the logarithms of the calls of the same
 seeds; "ratio" is the geometric mean of calls of `neural-mix` over the other's. CPU is that of the optimizer. Seeds 0-99
-are for choices; the tables are of 1000-1019. The file has a line for each run, so that an interrupted benchmark goes on.
+are for choices; the tables are of 1000-1019. The file has a line for each run, so that one can be broken off and go on.
 """
 
 from __future__ import annotations

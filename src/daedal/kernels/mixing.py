@@ -86,6 +86,7 @@ def _ask_trials(
 
 @njit(**EXACT)
 def overlap(mask: Words, other: Words) -> bool:
+    """Whether two sets of variables have some in common."""
     for w in range(mask.size):
         if mask[w] & other[w] != 0:
             return True
@@ -111,6 +112,7 @@ def pick_donor(x: Words, donors: Words, mask: Words, state: Words) -> int:
 
 @njit(**EXACT)
 def differs(x: Words, donor: Words, mask: Words) -> bool:
+    """Whether two rows differ within the mask."""
     for w in range(x.size):
         if (x[w] ^ donor[w]) & mask[w] != 0:
             return True

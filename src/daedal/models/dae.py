@@ -65,7 +65,9 @@ class FittedDAE(Fitted):
         start = np.ascontiguousarray(rows, dtype=np.uint8)
         held = np.zeros_like(start) if clamped is None else np.ascontiguousarray(clamped, dtype=np.uint8)
         if start.ndim != 2 or start.shape[1] != self.n or held.shape != start.shape or steps < 1:
-            raise ValueError(f"expected rows of {self.n} bits, {steps=} of at least 1, and clamped bits of the same shape")
+            raise ValueError(
+                f"expected rows of {self.n} bits, {steps=} of at least 1, and clamped bits of the same shape"
+            )
         out = np.empty_like(start)
         work = kernels.dae.make_workspace(self.n, self.m, min(max(len(out), 1), 128), self.corruption)
         with kernels.threads.one_blas_thread():

@@ -103,21 +103,22 @@ class DonorPopulation(Population):
 
     def state(self) -> State:
         """Give what is needed to go on from here; the network is trained anew, on the same rows."""
-        arrays: dict[str, NDArray[Any]] = {"tried": self._credit[0].copy(), "better": self._credit[1].copy()}
-        own = State(arrays=arrays | {"asked": self._asked.copy()}, fields={"fits": self._fits, "seen": self._seen})
+        arrays: dict[str, NDArray[Any]] = {"credit": self._credit.copy(), "asked": self._asked.copy()}
+        own = State(arrays=arrays, fields={"fits": self._fits, "seen": self._seen})
         return State.join({"search": super().state(), "donors": own})
 
     def restore(self, state: State) -> None:
         """Go on where another one, made alike, stood."""
         super().restore(state.part("search"))
         own = state.part("donors")
-        credit = np.array([own.floats("tried"), own.floats("better")])
+        credit = own.array("credit")
         self._fits, self._seen = own.whole("fits"), own.whole("seen")
-        if credit.shape != self._credit.shape or not np.isfinite(credit).all() or credit.min() < 0:
+        fits = credit.shape == self._credit.shape and credit.dtype == self._credit.dtype
+        if not fits or not np.isfinite(credit).all() or credit.min() < 0:
             raise StateError("expected how often each source of donors was tried, and was better, got something else")
         if not (1 if self._generation else 0) <= self._seen <= self.memory.known:
             raise StateError(f"expected a network trained on known rows, got {self._seen} of {self.memory.known}")
-        self._credit = credit
+        self._credit = credit.copy()
         self._asked = own.wholes("asked", shape=self._asked.shape, least=-1, most=kernels.donors.COUNT - 1).copy()
         self._fitted = self._sources = None
 
