@@ -18,7 +18,7 @@ from daedal.types import Bits, State, StateError
 MOST_VARIABLES = 256
 """Variables up to which there is a network: its weights grow with their square, and so does the time of a draw."""
 
-TRAINED = 256
+TRAINED = 64
 """Rows that the network is trained on, where there are so many: the best of all."""
 
 
