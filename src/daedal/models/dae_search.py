@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.models.base import Fitted, TrainingCurve
+from daedal.models.base import Fitted, TrainingCurve, check_parents
 from daedal.models.dae import DAE, FittedDAE
 from daedal.settings.checks import check_between
 from daedal.types import Bits
@@ -71,7 +71,8 @@ class DAESearch(DAE):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedDAESearch:  # type: ignore[override]
         """Train on the first of x, shape (rows, n), which are the best; keep all of them to begin at."""
-        best = x[: ceil(2 * self.trained * len(x))]
+        rows, _ = check_parents(x)
+        best = x[: ceil(2 * self.trained * rows)]
         before = previous.network if isinstance(previous, FittedDAESearch) else previous
         network = super().fit(best, rng=rng, previous=before)
         return FittedDAESearch(info=network.info, network=network, parents=x.copy(), steps=self.sampling_steps)

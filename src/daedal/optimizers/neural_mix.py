@@ -96,7 +96,9 @@ class NeuralMix(Mix):
 
     def _info(self) -> Info:
         _, network, walsh = self.population.shares().tolist()
-        return {**super()._info(), "network": network, "walsh": walsh}
+        own = {"network": network, "walsh": walsh}
+        info = super()._info()
+        return {"members": info["members"], **own, **info}  # what there always is comes first
 
 
 @cache
