@@ -30,19 +30,21 @@ from peers import LIMIT, seeds_of
 
 FUNCTIONS = (
     "nk_30_4.1",
-    "nkexact:n=30,k=4",
     "nkexact:n=34,k=4",
     "spin_100_0",
-    "spin_100_1",
     "trap:k=5,n=50",
-    "hiff:n=64",
     "s3v80c1000-1",
+    "nkexact:n=30,k=4",
+    "hiff:n=64",
     "uf50-01",
-    "sat:n=100",
     "overlap:k=5,n=60",
+    "spin_100_1",
+    "sat:n=100",
     "steptrap:k=5,n=50",
 )
-ALGORITHMS = ("default", "mix", "neural-mix")
+ALGORITHMS = ("default", "mix", "neural-mix", "neural-mix,donors=walsh")
+"""The last has no network: it shows what the others have of it."""
+
 FOCUS = "neural-mix"
 
 

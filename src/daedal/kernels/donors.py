@@ -68,6 +68,7 @@ class Sources(NamedTuple):
     network: Network
     function: Function
     usable: NDArray[np.bool_]  # (COUNT,)
+    level: float  # what a row has to be better than, beside the row that was mixed, for its source to have credit
     tried: Floats  # rows that were evaluated, the older the less they count, (COUNT,)
     better: Floats  # those of them that were better, (COUNT,)
     asked: Integers  # the source of each row that a job waits for, -1: none to be credited; as `Jobs.asked`
@@ -116,7 +117,7 @@ def _credit(memory: Memory, jobs: Jobs, slot: int, sources: Sources) -> None:
                 sources.tried[other] *= _DECAY
                 sources.better[other] *= _DECAY
             sources.tried[source] += 1.0
-            sources.better[source] += memory.values[jobs.asked[slot, k]] > before
+            sources.better[source] += memory.values[jobs.asked[slot, k]] > max(before, sources.level)
 
 
 @njit(**EXACT)

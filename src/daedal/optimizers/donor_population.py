@@ -22,6 +22,11 @@ TRAINED = 64
 """Rows that the network is trained on, where there are so many: the best of all."""
 
 
+LEVEL = 0.5
+"""Share of the population that a row has to be better than to count as a success: to bring bad rows up to where others
+are is what every source can, and costs variety."""
+
+
 class DonorPopulation(Population):
     """Climbs and mixings, where a network and a model of the function may say what a group of variables should be.
 
@@ -53,7 +58,7 @@ class DonorPopulation(Population):
         self._fits = 0
         self._seen = 0  # rows that were known when the network was trained
         self._fitted: FittedDAE | None = None
-        self._source: tuple[object, object] = (None, None)  # the network and the function that the sources are made of
+        self._taken: WalshFunction | None = None  # the function that the sources have
 
     def shares(self) -> NDArray[np.float64]:
         """Give how often a group comes from the population, the network and the function, shape (3,)."""
@@ -68,7 +73,7 @@ class DonorPopulation(Population):
         super()._start_mixing()
         self._fits += 1
         self._seen = self.memory.known
-        self._fitted = None
+        self._fitted = self._sources = None
 
     def _advance(self) -> None:
         if self._generation > 0:
@@ -80,13 +85,13 @@ class DonorPopulation(Population):
         if self._fitted is None and self.network is not None:
             rng = stream(self.seed, Stream.SAMPLE, self._fits)
             self._fitted = self.network.fit(self._training_rows() ^ self._flips(), rng=rng)
-        made_of = (self._fitted, self.function)
-        if self._sources is None or any(one is not other for one, other in zip(made_of, self._source, strict=True)):
-            self._source = made_of
+        if self._sources is None or self._taken is not self.function:
+            self._taken = self.function
             self._sources = kernels.donors.Sources(
                 network=_network(self._fitted, self.steps, self._flips()),
                 function=_function(self.function, self.n),
                 usable=self._usable(),
+                level=float(np.sort(self._before)[int(LEVEL * (len(self._before) - 1))]),
                 tried=self._credit[0],
                 better=self._credit[1],
                 asked=self._asked,
