@@ -63,7 +63,7 @@ class DonorPopulation(Population):
     def shares(self) -> NDArray[np.float64]:
         """Give how often a group comes from the population, the network and the function, shape (3,)."""
         shares = np.zeros(kernels.donors.COUNT)
-        kernels.donors.set_shares(self._usable(), *self._credit, shares)
+        kernels.donors.set_shares(self._usable(), self._credit[0], self._credit[1], shares)
         return shares
 
     def _usable(self) -> NDArray[np.bool_]:

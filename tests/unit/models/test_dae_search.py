@@ -62,6 +62,11 @@ def test_a_share_that_makes_no_sense_is_refused(trained: float) -> None:
         DAESearch(trained=trained)
 
 
+def test_settings_of_the_network_are_checked_as_those_of_dae() -> None:
+    with pytest.raises(ValueError, match="error of DAESearch to be cross-entropy or squared"):
+        DAESearch(error="cubed")  # type: ignore[arg-type]
+
+
 def test_rows_of_another_shape_are_refused() -> None:
     fitted = DAE().fit(blocks(20, 2, 3), rng=rng())
     rows = blocks(4, 2, 3)
