@@ -19,7 +19,7 @@ from daedal.run.loop import IDLE_BATCHES, IDLE_ROWS
 from daedal.types import Bits, Fitness, State
 
 EVERYONE = [*sorted(daedal.algorithms()), OWN_ALGORITHM, OWN_MODEL]
-REMEMBERING = ("auto", "ils", "mix")  # who never ask for a row that they know
+REMEMBERING = ("auto", "ils", "mix", "neural-mix")  # who never ask for a row that they know
 N = 20
 
 

@@ -94,7 +94,7 @@ def test_only_values_are_evaluated_and_each_once(algorithm: str) -> None:
     assert result.fitness == max(map(worth, values)) == worth(result.best)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "mix", "ils", "umda", "dae", OWN_ALGORITHM])
+@pytest.mark.parametrize("algorithm", ["auto", "mix", "ils", "umda", "dae", "dae-search", "neural-mix", OWN_ALGORITHM])
 def test_workers_and_interruptions_change_nothing(algorithm: str, tmp_path: Path) -> None:
     whole = run(algorithm)[0]
     path, most = tmp_path / "run.ckpt", 400

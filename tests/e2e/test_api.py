@@ -218,6 +218,7 @@ def test_sums_beyond_a_float_are_no_warning() -> None:
 INFO = {
     "dae": {"epochs", "error"},
     "dae-2015": {"epochs", "error", "validation_error"},
+    "dae-search": {"epochs", "error"},
     "rbm": {"epochs", "error"},
     "boa": {"edges", "max_in_degree", "score"},
     "hboa": {"edges", "max_in_degree", "score"},

@@ -129,6 +129,14 @@ def slow_sample(net: Net, start: Floats, noise: Floats, steps: int, limit: int) 
     return z
 
 
+def slow_sample_given(net: Net, start: Floats, held: Floats, noise: Floats, steps: int, limit: int) -> Floats:
+    """Give the probabilities after the last step, where what is held goes into each as it is in the start."""
+    z = start.astype(float)
+    for step in range(steps):
+        z = net.reconstruct(np.where(held == 1, start, slow_corrupt(z, noise[step * z.size :], limit)))
+    return z
+
+
 def draw_net(n: int, m: int, *, tied: bool, seed: int = 0, scale: float = 1.0) -> Net:
     """Draw weights at which the layers are neither flat nor saturated, whatever their widths."""
     rng = np.random.default_rng(seed)

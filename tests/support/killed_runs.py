@@ -32,7 +32,7 @@ KILLS = 5
 N = 20
 MOMENTS = ["in a call", "in the callback", "while it writes", "from outside", "from outside"]
 DOUBLED = "hboa, doubled"
-UNSIZED = ("auto", "ils", "mix")
+UNSIZED = ("auto", "ils", "mix", "neural-mix")
 CACHED = ", cached"
 ALGORITHMS = [*sorted(daedal.algorithms()), OWN_ALGORITHM, DOUBLED, *(f"{name}{CACHED}" for name in (*UNSIZED, "umda"))]
 

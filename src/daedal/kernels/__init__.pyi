@@ -1,6 +1,7 @@
 from daedal.kernels import annealing as annealing
 from daedal.kernels import bayesnet as bayesnet
 from daedal.kernels import chains as chains
+from daedal.kernels import clamped as clamped
 from daedal.kernels import climbing as climbing
 from daedal.kernels import combinatorial as combinatorial
 from daedal.kernels import compilation as compilation
@@ -8,6 +9,7 @@ from daedal.kernels import constrained as constrained
 from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
 from daedal.kernels import descent as descent
+from daedal.kernels import donors as donors
 from daedal.kernels import draws as draws
 from daedal.kernels import ecga as ecga
 from daedal.kernels import field_kinds as field_kinds

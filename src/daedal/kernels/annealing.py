@@ -19,7 +19,7 @@ MOST_CLIMBS = 200
 
 
 @njit(**OPTIONS)
-def _start(
+def start_terms(
     x: _Bytes, sets: _Integers, orders: _Integers, coefficients: _Floats, terms: _Floats, gains: _Floats
 ) -> None:
     """Set the terms c chi_C(x), and the gains -2 (sum of the terms with i) of flipping each variable."""
@@ -35,7 +35,7 @@ def _start(
 
 
 @njit(**OPTIONS)
-def _flip(
+def flip_variable(
     i: int, x: _Bytes, sets: _Integers, orders: _Integers, starts: _Integers, members: _Integers, terms: _Floats,
     gains: _Floats,
 ) -> None:  # fmt: skip
@@ -67,19 +67,19 @@ def anneal(
     word = 0
     for chain in range(chains):
         row = x[chain]
-        _start(row, sets, orders, coefficients, terms, gains)
+        start_terms(row, sets, orders, coefficients, terms, gains)
         tiny = 1e-12 * temperatures[chain]
         for sweep in range(sweeps):
             temperature = temperatures[chain] * COLDEST ** (sweep / sweeps)
             for i in range(n):
                 if gains[i] > temperature * logs[words[word] >> 4]:
-                    _flip(i, row, sets, orders, starts, members, terms, gains)
+                    flip_variable(i, row, sets, orders, starts, members, terms, gains)
                 word += 1
         for _ in range(MOST_CLIMBS):
             moved = False
             for i in range(n):
                 if gains[i] > tiny:
-                    _flip(i, row, sets, orders, starts, members, terms, gains)
+                    flip_variable(i, row, sets, orders, starts, members, terms, gains)
                     moved = True
             if not moved:
                 break

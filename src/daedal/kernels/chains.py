@@ -34,6 +34,17 @@ def _draw_bits(z: _Floats, words: _Words, n: int) -> None:
 
 
 @njit(**OPTIONS)
+def rebuild(b: int, cooling: np.float32, stack: Stack, widths: Widths, works: Workspaces) -> None:
+    """Reconstruct b corrupted rows, in works[0].inputs[:b], in works[0].inputs[b:2 b]; see `advance`."""
+    z = works[0].inputs[b : 2 * b]
+    encode(works[0].inputs[:b], stack, widths, works)
+    decode(b, stack, widths, works)
+    if cooling != _f(1):
+        _scale(z, widths[0], cooling)
+    activate(z, widths[0], works[0].live_output)
+
+
+@njit(**OPTIONS)
 def advance(
     b: int, words: _Words, shape: NoiseShape, cooling: np.float32, stack: Stack, widths: Widths, works: Workspaces
 ) -> None:
@@ -41,11 +52,7 @@ def advance(
     n = widths[0]
     corrupted, z = works[0].inputs[:b], works[0].inputs[b : 2 * b]
     corrupt_some_values(z, words, n, works[0].limits, shape, corrupted)
-    encode(corrupted, stack, widths, works)
-    decode(b, stack, widths, works)
-    if cooling != _f(1):
-        _scale(z, n, cooling)
-    activate(z, n, works[0].live_output)
+    rebuild(b, cooling, stack, widths, works)
 
 
 @njit(**OPTIONS)

@@ -34,7 +34,7 @@ def go_on_mixing(
         union = jobs.asked[slot, 0]
         jobs.at[slot] = union if memory.values[union] >= memory.values[jobs.top[slot]] else jobs.top[slot]
         jobs.stage[slot] = TRIALS
-    elif _take_trials(memory, jobs, slot, row):
+    elif take_trials(memory, jobs, slot, row):
         return
     _ask_trials(memory, jobs, slot, donors, masks, width, state, row)
     if jobs.waiting[slot] == 0:
@@ -42,7 +42,7 @@ def go_on_mixing(
 
 
 @njit(**EXACT)
-def _take_trials(memory: Memory, jobs: Jobs, slot: int, row: Words) -> bool:
+def take_trials(memory: Memory, jobs: Jobs, slot: int, row: Words) -> bool:
     """Take the values of trials; give whether their union has to be asked for first."""
     at = jobs.at[slot]
     before, good, top = memory.values[at], 0, at
@@ -70,9 +70,9 @@ def _ask_trials(
     taken = np.zeros(row.size, np.uint64)
     while count < width and jobs.done[slot] < len(masks):
         mask = masks[jobs.done[slot]]
-        if _overlap(mask, taken):
+        if overlap(mask, taken):
             break
-        donor = _pick_donor(memory.keys[at], donors, mask, state)
+        donor = pick_donor(memory.keys[at], donors, mask, state)
         jobs.done[slot] += 1
         if donor < 0:
             continue
@@ -85,7 +85,8 @@ def _ask_trials(
 
 
 @njit(**EXACT)
-def _overlap(mask: Words, other: Words) -> bool:
+def overlap(mask: Words, other: Words) -> bool:
+    """Whether two sets of variables have some in common."""
     for w in range(mask.size):
         if mask[w] & other[w] != 0:
             return True
@@ -93,16 +94,16 @@ def _overlap(mask: Words, other: Words) -> bool:
 
 
 @njit(**EXACT)
-def _pick_donor(x: Words, donors: Words, mask: Words, state: Words) -> int:
+def pick_donor(x: Words, donors: Words, mask: Words, state: Words) -> int:
     """Give a random one of the donors that differ from x within the mask, -1 if none does."""
     differing = 0
     for d in range(len(donors)):
-        differing += _differs(x, donors[d], mask)
+        differing += differs(x, donors[d], mask)
     if differing == 0:
         return -1
     left = draw_below(state, differing)
     for d in range(len(donors)):
-        if _differs(x, donors[d], mask):
+        if differs(x, donors[d], mask):
             if left == 0:
                 return d
             left -= 1
@@ -110,7 +111,8 @@ def _pick_donor(x: Words, donors: Words, mask: Words, state: Words) -> int:
 
 
 @njit(**EXACT)
-def _differs(x: Words, donor: Words, mask: Words) -> bool:
+def differs(x: Words, donor: Words, mask: Words) -> bool:
+    """Whether two rows differ within the mask."""
     for w in range(x.size):
         if (x[w] ^ donor[w]) & mask[w] != 0:
             return True

@@ -6,6 +6,7 @@ import numpy as np
 
 from daedal.kernels.climbing import go_on_climbing, start_climb
 from daedal.kernels.compilation import EXACT, njit
+from daedal.kernels.donors import Sources, go_on_choosing
 from daedal.kernels.jobs import FREE, Integers, Jobs, Memory, Words, is_answered
 from daedal.kernels.mixing import go_on_mixing, start_mixing
 
@@ -47,10 +48,12 @@ def mix_all(
     masks: Words,
     width: int,
     state: Words,
+    sources: Sources | None = None,
 ) -> None:
     """Mix each member of a population, shape (members,) of places, in the order of the queue.
 
-    A member's place becomes that of its row after mixing.
+    A member's place becomes that of its row after mixing. Donors are members, or come from all sources where there are
+    some.
     """
     row = np.empty(donors.shape[1], np.uint64)
     for slot in range(len(jobs.kind)):
@@ -63,7 +66,10 @@ def mix_all(
                 progress[0] += 1
             if not is_answered(memory, jobs, slot):
                 break
-            go_on_mixing(memory, jobs, slot, donors, masks, width, state, row)
+            if sources is None:  # Numba compiles one of the two
+                go_on_mixing(memory, jobs, slot, donors, masks, width, state, row)
+            else:
+                go_on_choosing(memory, jobs, slot, donors, masks, width, state, row, sources)
             if jobs.kind[slot] == FREE:
                 population[jobs.member[slot]] = jobs.at[slot]
                 progress[1] += 1

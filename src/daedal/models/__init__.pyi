@@ -2,6 +2,7 @@ from daedal.models.base import Fitted as Fitted
 from daedal.models.base import Model as Model
 from daedal.models.bayesnet import BayesNet as BayesNet
 from daedal.models.dae import DAE as DAE
+from daedal.models.dae_search import DAESearch as DAESearch
 from daedal.models.ecga import ECGA as ECGA
 from daedal.models.rbm import RBM as RBM
 from daedal.models.tree import Tree as Tree

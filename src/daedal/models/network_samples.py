@@ -103,6 +103,29 @@ class FittedDAE(Fitted):
                 )
         return out
 
+    def sample_from(
+        self, rows: Bits, *, clamped: Bits | None = None, steps: int | None = None, rng: np.random.Generator
+    ) -> Bits:
+        """Draw a row from each of these, shape (rows, n), by so many rounds; what is clamped, where 1, stays."""
+        steps, spare = self.sampling_steps if steps is None else steps, kernels.tiles.LANES
+        start = np.ascontiguousarray(rows, dtype=np.uint8)
+        held = np.zeros_like(start) if clamped is None else np.ascontiguousarray(clamped, dtype=np.uint8)
+        if start.ndim != 2 or start.shape[1] != self.n or held.shape != start.shape or steps < 1:
+            raise ValueError(
+                f"expected rows of {self.n} bits, {steps=} of at least 1, and clamped bits of the same shape"
+            )
+        out = np.empty_like(start)
+        works, shape = workspaces(self.widths, min(max(len(out), 1), _BATCH), self.corruption), self.noise_shape()
+        with kernels.threads.one_blas_thread():
+            for first in range(0, len(out), SAMPLED_AT_A_TIME):
+                part = slice(first, first + SAMPLED_AT_A_TIME)
+                noise, draws = words16(rng, steps * out[part].size + spare), words32(rng, out[part].size)
+                kernels.clamped.sample_given(
+                    start[part], held[part], noise, draws, steps, shape, 1 / self.temperature, self.stack, self.widths,
+                    works, out[part],
+                )  # fmt: skip
+        return out
+
     def noise_shape(self) -> kernels.noise.NoiseShape:
         """Give the noise that it was trained with."""
         return kernels.noise.noise_shape() if self.shape is None else self.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class Mix(BaseOptimizer):
         check_population(check_whole("members", members, least=2), self.n, name="members")
         slots = max(_SLOTS, -(-min_batch // _WIDE)) if wide else _SLOTS
         self.min_batch = min_batch
-        self.population = Population(
+        self.population = self._new_population(
             n=self.n,
             members=max(members, -(-min_batch // _WIDE)) if wide else members,
             slots=slots,
@@ -100,6 +100,9 @@ class Mix(BaseOptimizer):
         self._model = model
         self._since = 0  # rows of this generation
         self._top = -np.inf  # the best value so far
+
+    def _new_population(self, **how: Any) -> Population:
+        return Population(**how)
 
     def encode(self, encoding: Encoding | None) -> None:
         """Hear, before the first row, what the bits are codes of."""

@@ -73,6 +73,7 @@ class Population:
         self._before = np.empty(0)  # their values
         self._groups = np.empty((0, words_of(n)), np.uint64)
         self._offered = np.empty((0, words_of(n)), np.uint64)
+        self._sources: kernels.donors.Sources | None = None  # of donors, beside the members
 
     def encode(self, encoding: Encoding | None) -> None:
         """Hear, before the first row, what the bits are codes of."""
@@ -130,17 +131,9 @@ class Population:
             kernels.search.climb_all(table, self._jobs, slots, self._starts, self._ends, self._progress, self._pace)
             return
         kernels.search.mix_all(
-            table,
-            self._jobs,
-            slots,
-            self._queue,
-            self._current,
-            self._progress,
-            self._donors,
-            self._groups,
-            self.width,
-            self._draws,
-        )
+            table, self._jobs, slots, self._queue, self._current, self._progress, self._donors, self._groups,
+            self.width, self._draws, self._sources,
+        )  # fmt: skip
 
     def _is_over(self) -> bool:
         """Whether all climbs, or all mixings of this generation, have ended."""

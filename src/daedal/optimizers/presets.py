@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from daedal.limits import Limits
-from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
+from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, DAESearch, Tree
 from daedal.models.base import Model
 from daedal.optimizers.auto_configuration import AutoConfiguration
 from daedal.optimizers.configuration import Algorithm
 from daedal.optimizers.eda import EDAConfiguration
 from daedal.optimizers.ils import ILSConfiguration
 from daedal.optimizers.mix import MixConfiguration
+from daedal.optimizers.neural_mix import NeuralMixConfiguration
 
 PENALTY_OF_BOA = round(math.log(2), 6)
 """Weight of the complexity term in `boa` and `hboa`: half a natural logarithm for each probability, against entropies
@@ -47,6 +48,12 @@ PRESETS = (
         configuration=ILSConfiguration(),
         last_resort=_STUCK,
     ),
+    Algorithm(
+        name="neural-mix",
+        summary="As mix, with donors also from an autoencoder and the model, by success",
+        configuration=NeuralMixConfiguration(),
+        last_resort=_STUCK,
+    ),
     _eda(
         "dae",
         "Denoising autoencoder, the author's later settings",
@@ -54,6 +61,13 @@ PRESETS = (
         Limits(max_generations=150, patience=50),
     ),
     _eda("dae-2015", "Denoising autoencoder as in the paper", DAE.paper_2015()),
+    _eda(
+        "dae-search",
+        "Denoising autoencoder that improves selected rows, after Churchill et al.",
+        DAESearch(),
+        Limits(max_generations=150, patience=50),
+        replacement="rtr",
+    ),
     _eda("rbm", "Restricted Boltzmann machine, the paper's RBM-EDA", RBM()),
     _eda("boa", "Bayesian network, the paper's BOA", BayesNet(penalty=PENALTY_OF_BOA)),
     _eda(

@@ -56,6 +56,8 @@ class Parameter:
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
     """List the parameters of a class or function, in their order; without an annotation, the default has the type."""
     hints = _hints(target.__init__ if inspect.isclass(target) else target)
+    if dataclasses.is_dataclass(target):  # fields may be annotated by names that only the module they come from has
+        hints = _hints(target) | hints
     found = {}
     for name, one in inspect.signature(target).parameters.items():
         if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):

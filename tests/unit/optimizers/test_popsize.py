@@ -78,7 +78,7 @@ LARGE = 10**6  # variables, whose pairs take terabytes
 
 
 @pytest.mark.parametrize("popsize", [None, 10, "auto"])
-@pytest.mark.parametrize("name", sorted(set(daedal.algorithms()) - {"auto", "mix", "ils"}))
+@pytest.mark.parametrize("name", sorted(set(daedal.algorithms()) - {"auto", "mix", "neural-mix", "ils"}))
 def test_what_no_model_can_be_fitted_to_is_refused_before_the_first_row(name: str, popsize: int | str | None) -> None:
     """In one line, with the figure and what else there is; where a population alone is kept, it goes."""
     algorithm = daedal.algorithms()[name].with_settings({} if popsize is None else {"popsize": popsize})

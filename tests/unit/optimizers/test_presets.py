@@ -23,6 +23,7 @@ BY_NAME = {preset.name: preset for preset in PRESETS}
         ("pbil", "learning_rate=0.02 best=1", (2000, 400)),
         ("boa", "replacement=parents", (100, 20)),
         ("hboa", "replacement=rtr", (100, 20)),
+        ("dae-search", "trained=0.2 sampling_steps=1 selection=tournament replacement=rtr", (150, 50)),
         ("umda", "selection=tournament replacement=parents", (100, 20)),
     ],
 )
@@ -33,6 +34,6 @@ def test_settings_and_limits(name: str, settings: str, limits: tuple[int, int]) 
 
 
 def test_all_have_a_name_and_a_line_and_hboa_is_boa_with_niching() -> None:
-    assert len(BY_NAME) == len(PRESETS) == 12
+    assert len(BY_NAME) == len(PRESETS) == 14
     assert all(preset.summary and "\n" not in preset.summary for preset in PRESETS)
     assert BY_NAME["hboa"].settings() | {"replacement": "parents"} == BY_NAME["boa"].settings()

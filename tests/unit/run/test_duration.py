@@ -33,7 +33,7 @@ def test_what_is_small_is_quick_and_nothing_is_refused_by_default(name: str) -> 
     assert 0.0 <= seconds(name, 10_000) < HOPELESS
 
 
-@pytest.mark.parametrize("name", ["dae", "dae-2015", "rbm", "tree", "ecga", "boa", "hboa"])
+@pytest.mark.parametrize("name", ["dae", "dae-2015", "dae-search", "rbm", "tree", "ecga", "boa", "hboa"])
 def test_more_rows_and_variables_take_longer(name: str) -> None:
     """Twice the rows take twice as long where products are all there is, and no model is slower than cubic."""
     one, rows, variables = (
@@ -50,6 +50,7 @@ def test_the_formula_of_networks_counts_their_products() -> None:
     settings: dict[str, Any] = {"popsize": 2000, "hidden": 50}
     assert seconds("dae", 100, min_epochs=60, **settings) == (5 * 90 + 20) * 1000 * 100 * 50 / PRODUCTS_A_SECOND
     assert seconds("dae", 100, max_epochs=1, **settings) == 25 * 1000 * 100 * 50 / PRODUCTS_A_SECOND
+    assert seconds("dae-search", 100, max_epochs=1, **settings) == 7 * 400 * 100 * 50 / PRODUCTS_A_SECOND
     assert seconds("rbm", 100, max_epochs=1, **settings) == (7 + 52) * 1000 * 100 * 50 / PRODUCTS_A_SECOND
 
 
