@@ -23,6 +23,9 @@ Amounts: TypeAlias = NDArray[np.float64]
 INFEASIBLE = -1e200
 """Fitness at and below which a row is infeasible: what it says beyond that is which of two such rows is better."""
 
+LARGEST_COUNT = 2**62
+"""No run counts further, but a file may say so."""
+
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 """What a field may hold. NaN, the infinities and whole numbers beyond 64 bits come back as they went in."""
 
@@ -102,12 +105,13 @@ class State:
         """Give this state with more in it."""
         return State(arrays={**self.arrays, **arrays}, fields={**self.fields, **fields})
 
-    def whole(self, name: str) -> int:
-        """Give a whole number of at least 0."""
+    def whole(self, name: str, *, most: int | None = LARGEST_COUNT) -> int:
+        """Give a whole number of at least 0, and at most what any run can count; None: any."""
         value = self.fields.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        if not fits or (most is not None and value > most):  # type: ignore[operator]
             raise _odd(name, "a whole number", _shown_value(value))
-        return value
+        return int(value)  # type: ignore[arg-type]
 
     def number(self, name: str) -> float:
         """Give a number, which may be infinite."""

@@ -24,7 +24,7 @@ def array(value: Any) -> State:
 
 GIVEN: list[tuple[Callable[[State], Any], Json, Any]] = [
     (lambda state: state.whole("it"), 0, 0),
-    (lambda state: state.whole("it"), 2**100, 2**100),
+    (lambda state: state.whole("it", most=None), 2**100, 2**100),
     (lambda state: state.number("it"), 3, 3.0),
     (lambda state: state.number("it"), -0.5, -0.5),
     (lambda state: state.number("it"), -math.inf, -math.inf),
@@ -157,3 +157,10 @@ def test_a_state_that_is_extended_stays_as_it_was() -> None:
     more = state.extend(arrays={"y": np.arange(2)}, fields={"n": 2})
     assert (set(more.arrays), more.fields) == ({"x", "y"}, {"n": 2})
     assert (set(state.arrays), state.fields) == ({"x"}, {"n": 1})
+
+
+def test_no_run_counts_further_than_an_array_can() -> None:
+    state = State(arrays={}, fields={"batches": 10**70})
+    with pytest.raises(StateError, match="batches"):
+        state.whole("batches")
+    assert state.whole("batches", most=None) == 10**70  # a seed may be so large

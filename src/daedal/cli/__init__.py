@@ -39,7 +39,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that a terminal cannot show is no reason to end
     warnings.formatwarning = _warning
-    with ended_properly(kill_children) as came, children_ended():
+    code = INTERRUPTED
+    with ended_properly(kill_children) as came, suppress(KeyboardInterrupt), children_ended():
         code = _run(came)
     sys.exit(128 + came[0] if came and code == INTERRUPTED else code)
 

@@ -17,9 +17,9 @@ from daedal.result.trace import Curve, Trace
 from daedal.settings.parameters import Setting, plain
 from daedal.spaces.description import describe, described
 from daedal.storage.checkpoint_file import RUN_FORM, CheckpointError, read_checkpoint_file, write_checkpoint_file
-from daedal.types import Bits, Json, State, StateError
+from daedal.types import LARGEST_COUNT, Bits, Json, State, StateError
 
-_COUNTS = ("evaluations", "evaluations_to_best", "evaluated", "cached", "failed", "batches", "generations", "seed")
+_COUNTS = ("evaluations", "evaluations_to_best", "evaluated", "cached", "failed", "batches", "generations")
 _TIMES = ("seconds", "cpu_seconds", "cpu_seconds_to_best")
 _TEXTS = ("algorithm", "explanation", "problem", "again")
 _PACKED = ("rows", "top", "seen")
@@ -41,7 +41,10 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     state = State(arrays=arrays, fields=fields)
     try:
         trace = _trace(state.part("trace")) if state.given("trace") else None
-        return _result(state.part("result"), history=tuple(restored_history(state.part("history"))), trace=trace)
+        result = _result(state.part("result"), history=tuple(restored_history(state.part("history"))), trace=trace)
+        if trace is not None and trace.ones.shape[1] != result.n:
+            raise StateError(f"expected a trace of {result.n} variables, got one of {trace.ones.shape[1]}")
+        return result
     except (ValueError, TypeError, OverflowError) as error:
         raise CheckpointError(f"{os.fspath(path)} is no saved run: {error}") from error
 
@@ -49,6 +52,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
 def _result_state(result: Result) -> State:
     fields: dict[str, Json] = {name: getattr(result, name) for name in (*_COUNTS, *_TIMES, *_TEXTS)}
     fields |= {
+        "seed": result.seed,
         "fitness": result.fitness,
         "feasible": result.feasible,
         "violation": result.violation,
@@ -81,6 +85,7 @@ def _result(state: State, **known: Any) -> Result:
     return Result(
         x=state.row("x", n),
         fitness=state.number("fitness"),
+        seed=state.whole("seed", most=None),
         feasible=state.truth("feasible"),
         violation=state.number("violation"),
         violations=tuple(map(_number, state.listed("violations"))),
@@ -131,12 +136,12 @@ def _trace_state(trace: Trace) -> State:
 
 def _trace(state: State) -> Trace:
     n = state.whole("n")
-    generations = state.wholes("generations", shape=(-1,), least=0, most=2**62)
+    generations = state.wholes("generations", shape=(-1,), least=0, most=LARGEST_COUNT)
     looks, linkage = len(generations), state.arrays.get("linkage")
     rows, top, seen = (_bits(state, name, n) for name in _PACKED)
-    curves = state.wholes("curves", shape=(-1, 2), least=0, most=2**62)
+    curves = state.wholes("curves", shape=(-1, 2), least=0, most=LARGEST_COUNT)
     ends = np.cumsum(curves[:, 1])
-    epochs = state.wholes("epochs", shape=(-1,), least=0, most=2**62)
+    epochs = state.wholes("epochs", shape=(-1,), least=0, most=LARGEST_COUNT)
     around = _floats(state, "around", (2, n))
     if linkage is not None and (linkage.shape != (n, n) or not np.isfinite(linkage).all()):
         raise StateError(f"expected numbers for pairs of {n} variables, got shape={linkage.shape}")

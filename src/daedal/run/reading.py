@@ -77,7 +77,7 @@ def _result(state: State) -> Result:
         history=history,
         settings=settings,
         popsize=popsize if isinstance(popsize, int) else None,
-        seed=config.whole("seed"),
+        seed=config.whole("seed", most=None),
         explanation=found.explanation[:_LONGEST],
         standard_error=found.best.standard_error,
         measurements=found.best.measurements,

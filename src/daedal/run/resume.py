@@ -60,7 +60,7 @@ def restored_config(
             space=described_space(kept),
             names=_names(kept),
             algorithm=_algorithm(kept, algorithm),
-            seed=kept.whole("seed"),
+            seed=kept.whole("seed", most=None),
             minimize=kept.truth("minimize"),
             vectorized=kept.truth("vectorized"),
             shuffle=kept.truth("shuffle"),

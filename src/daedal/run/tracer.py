@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 from daedal.models.base import TrainingCurve
 from daedal.optimizers.base import BaseOptimizer, Optimizer
 from daedal.optimizers.insight import MOST_LINKED, Insight
-from daedal.types import Bits, Fitness, Json, State, StateError
+from daedal.types import LARGEST_COUNT, Bits, Fitness, Json, State, StateError
 
 MOST_LOOKS = 128
 """Looks that are kept; then every other one goes, and those to come are half as frequent."""
-
-LATEST = 2**62
-"""The last generation that is looked at: no run gets there, but a file may say so."""
 
 _MOST_ROWS = 100  # of a look
 _MOST_BITS = 2**18  # in them
@@ -71,7 +68,7 @@ class Tracer:
 
     def look(self, generation: int, optimizer: Optimizer) -> None:
         """Look at the optimizer after a generation, if it is time."""
-        if generation % self.stride or generation > LATEST or not self.active:
+        if generation % self.stride or generation > LARGEST_COUNT or not self.active:
             return
         insight = self._insight(optimizer)
         self.looks.append(self._taken(generation, insight))
@@ -84,7 +81,7 @@ class Tracer:
 
     def last(self, generation: int, optimizer: Optimizer) -> list[Look]:
         """Give the looks, and one at how things stand now, where there is none of this generation."""
-        if not self.looks or not self.looks[-1].generation < generation <= LATEST:
+        if not self.looks or not self.looks[-1].generation < generation <= LARGEST_COUNT:
             return self.looks
         return [*self.looks, self._taken(generation, self._insight(optimizer))]
 
@@ -156,11 +153,11 @@ def looks_to_arrays(looks: list[Look], n: int) -> dict[str, NDArray[Any]]:
 
 def looks_from_state(state: State, n: int) -> list[Look]:
     """Make looks again; the arrays come from a file, and are checked."""
-    generations = state.wholes("generations", shape=(-1,), least=0, most=LATEST)
+    generations = state.wholes("generations", shape=(-1,), least=0, most=LARGEST_COUNT)
     counts = state.wholes("counts", shape=(len(generations), 2), least=0, most=2**31)
     ones, rows, errors = state.array("ones"), state.array("rows"), state.array("errors")
     fitness = state.numbers("fitness", like="rows")
-    epochs = state.wholes("epochs", shape=(len(errors),), least=0, most=LATEST)
+    epochs = state.wholes("epochs", shape=(len(errors),), least=0, most=LARGEST_COUNT)
     fits = (
         ones.shape == (len(generations), n)
         and rows.shape == (counts[:, 0].sum(), -(-n // 8))

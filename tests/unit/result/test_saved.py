@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import Any
@@ -141,3 +142,11 @@ def attempt(path: Path, arrays: Any, fields: Any) -> str:
         return "refused" if str(error).isprintable() else pytest.fail(repr(error))
     assert set(result.x.tolist()) <= {0, 1}
     return "read"
+
+
+def test_a_trace_of_other_variables_is_refused(tmp_path: Path) -> None:
+    result = daedal.maximize("onemax:n=8", seed=1)
+    assert result.trace is not None
+    dataclasses.replace(result, x=np.tile(result.x, 2)).save(tmp_path / "odd.npz")
+    with pytest.raises(ValueError, match="16 variables"):
+        daedal.load(tmp_path / "odd.npz")
