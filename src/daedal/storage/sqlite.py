@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 import time
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,10 +77,17 @@ def open_database(
             elif not read_only:
                 _use_wal(connection, timeout)
                 connection.execute("PRAGMA synchronous = NORMAL")
-        except BaseException:
-            connection.close()
+        except BaseException as error:
+            close_after(connection, error)
             raise
     return connection
+
+
+def close_after(connection: sqlite3.Connection, error: BaseException | None) -> None:
+    """Close a connection; what failed halfway, and is kept by the traceback, would keep SQLite's companions there."""
+    if error is not None:
+        traceback.clear_frames(error.__traceback__)
+    connection.close()
 
 
 @contextmanager

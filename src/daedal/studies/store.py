@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from daedal.result import Result
 from daedal.settings.texts import storable
-from daedal.storage.sqlite import errors_explained, open_database, transaction
+from daedal.storage.sqlite import close_after, errors_explained, open_database, transaction
 from daedal.studies.environment import environment
 from daedal.studies.frames import runs_frame
 from daedal.studies.run import COLUMNS, DONE, Run, packed_history, unpacked_history
@@ -58,8 +58,8 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        close_after(self._connection, error)
 
     def __len__(self) -> int:
         """Give the number of runs."""

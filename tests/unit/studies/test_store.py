@@ -611,3 +611,24 @@ def test_a_study_that_nobody_can_have_written_is_refused(store: Store, damage: s
     store._connection.execute(f"UPDATE studies SET {damage}")
     with pytest.raises(ValueError, match="cannot be read"):
         store.study()
+
+
+@pytest.mark.parametrize("text", [b"INTEGER PRIMARY KEY", b'"algorithm"'])
+def test_a_store_with_a_damaged_text_is_left_as_it_was(text: bytes, tmp_path: Path) -> None:
+    """What failed halfway does not keep SQLite's own files beside it."""
+    path = tmp_path / "mine.db"
+    daedal.study("onemax:n=8", "umda", runs=1, popsizes=[10], store=path).run(workers=1)
+    data = bytearray(path.read_bytes())
+    data[data.find(text) + 2] = 0xFF
+    path.write_bytes(data)
+    for companion in tmp_path.glob("mine.db-*"):
+        companion.unlink()
+    with pytest.raises(ValueError, match="damaged"):
+        read_whole(path)
+    assert [one.name for one in tmp_path.glob("mine.db*") if one.suffix != ".lock"] == ["mine.db"]
+
+
+def read_whole(path: Path) -> None:
+    with Store(path, create=False) as store:
+        list(store.rows())
+        store.study(None)
