@@ -81,5 +81,5 @@ def test_pages_show_the_examples_as_they_are(name: str, page: str) -> None:
 
 
 def test_the_page_of_examples_has_all_of_them() -> None:
-    for path in EXAMPLES.iterdir():
+    for path in EXAMPLES.glob("[!_]*"):  # and not what Python has compiled
         assert f"`{path.name}`" in PAGE.read_text(), path.name
