@@ -108,10 +108,10 @@ class State:
     def whole(self, name: str, *, most: int | None = LARGEST_COUNT) -> int:
         """Give a whole number of at least 0, and at most what any run can count; None: any."""
         value = self.fields.get(name)
-        fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-        if not fits or (most is not None and value > most):  # type: ignore[operator]
+        highest = math.inf if most is None else most
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= highest:
             raise _odd(name, "a whole number", _shown_value(value))
-        return int(value)  # type: ignore[arg-type]
+        return value
 
     def number(self, name: str) -> float:
         """Give a number, which may be infinite."""

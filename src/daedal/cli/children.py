@@ -37,8 +37,7 @@ def children_ended() -> Iterator[None]:
     try:
         yield
     finally:
-        handler = signal.getsignal(signal.SIGINT)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C finds everything ended
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C finds everything ended
         signal.set_wakeup_fd(before)
         os.write(writer, _THE_END)  # not by closing it: a fork of the objective's may hold it, too
         thread.join()

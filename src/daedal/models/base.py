@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.settings.checks import check_fits
-from daedal.settings.parameters import check_types, written
+from daedal.settings.parameters import Setting, check_types, written
 from daedal.types import Bits
 
 BYTES_A_PAIR = 24
@@ -92,6 +93,10 @@ class Model(ABC):
 
     slowness: ClassVar[float] = 1.0
     """How many times as many generations as others it needs: for few evaluations, so much smaller a population."""
+
+    later: ClassVar[Mapping[str, Setting]] = MappingProxyType({})
+    """Hyperparameters that came when there were stores already, and what was done without them: with these values a run
+    is one that a store may have."""
 
     def __post_init__(self) -> None:
         check_types(self)

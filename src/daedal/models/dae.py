@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from daedal.models.network_noise import shape_of
 from daedal.models.network_samples import FittedDAE as FittedDAE
 from daedal.models.network_start import stack_arrays, stack_of
 from daedal.models.network_training import Training
+from daedal.settings.parameters import Setting
 from daedal.types import Bits
 
 _MOST_HELD_OUT = 500
@@ -104,6 +106,11 @@ class DAE(Model):
     """
 
     compiled: ClassVar[bool] = True
+    later: ClassVar[Mapping[str, Setting]] = MappingProxyType({
+        "noise": "salt+pepper", "block_size": 4, "optimizer": "sgd", "init": "normal", "biases": "normal",
+        "warm_start": 0.0, "starts": 1, "pretrain": 0, "walkback": 0, "max_rows": None, "distinct": False,
+        "sampling_start": "random", "temperature": 1.0, "binarise": False,
+    })  # fmt: skip
 
     hidden: int | tuple[int, ...] | None = None
     tied: bool = True

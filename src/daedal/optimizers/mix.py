@@ -247,6 +247,8 @@ class MixConfiguration(BatchedConfiguration):
         Rows that a batch should have, about; None: the number of workers, from 17 on.
     """
 
+    optimizer: ClassVar[type[Mix]] = Mix
+
     members: int = MEMBERS
     model: bool = True
 
@@ -258,7 +260,7 @@ class MixConfiguration(BatchedConfiguration):
         self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
     ) -> Mix:
         """Make the optimizer."""
-        return Mix(
+        return self.optimizer(
             n=n,
             seed=seed,
             limits=limits,
@@ -266,4 +268,9 @@ class MixConfiguration(BatchedConfiguration):
             members=self.members,
             model=self.model,
             min_batch=self.min_batch or 1,
+            **self._own(),
         )
+
+    def _own(self) -> dict[str, Any]:
+        """Give what else the optimizer takes."""
+        return {}

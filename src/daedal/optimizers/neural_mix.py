@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -121,6 +121,8 @@ class NeuralMixConfiguration(MixConfiguration):
         Rounds of corruption and reconstruction in which the network draws a group of variables.
     """
 
+    optimizer: ClassVar[type[Mix]] = NeuralMix
+
     donors: Literal["all", "network", "walsh"] = "all"
     steps: int = STEPS
 
@@ -128,18 +130,5 @@ class NeuralMixConfiguration(MixConfiguration):
         super().__post_init__()
         check_between("steps", self.steps, 1, 1000)
 
-    def build(
-        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
-    ) -> NeuralMix:
-        """Make the optimizer."""
-        return NeuralMix(
-            n=n,
-            seed=seed,
-            limits=limits,
-            initial=initial,
-            members=self.members,
-            model=self.model,
-            min_batch=self.min_batch or 1,
-            donors=self.donors,
-            steps=self.steps,
-        )
+    def _own(self) -> dict[str, Any]:
+        return {"donors": self.donors, "steps": self.steps}

@@ -75,15 +75,6 @@ class StudyProblem:
         }
 
 
-_AS_BEFORE: list[tuple[str, object]] = [
-    ("noise", "salt+pepper"), ("block_size", 4), ("optimizer", "sgd"), ("init", "normal"), ("biases", "normal"),
-    ("warm_start", 0.0), ("starts", 1), ("pretrain", 0), ("walkback", 0), ("max_rows", None), ("distinct", False),
-    ("sampling_start", "random"), ("temperature", 1.0), ("binarise", False),
-]  # fmt: skip
-"""Settings of the autoencoder that came when there were stores already, and what it did without them: there, runs are
-those that a store may have."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class StudyAlgorithm:
     """An algorithm of a study: what tables call it, what it is, the population sizes to try.
@@ -106,8 +97,9 @@ class StudyAlgorithm:
         """What the runs depend on, beside limits and population size; of a file, its content and the name in it."""
         algorithm = self.algorithm
         named = {} if algorithm.source is None else {"algorithm": algorithm.name}
-        kept = {name: value for name, value in self.settings.items() if (name, value) not in _AS_BEFORE}
-        return {"model": algorithm.kind, "settings": kept if algorithm.kind == "DAE" else self.settings, **named}
+        later = getattr(getattr(algorithm.configuration, "model", None), "later", {})
+        settings = {name: value for name, value in self.settings.items() if name not in later or later[name] != value}
+        return {"model": algorithm.kind, "settings": settings, **named}
 
 
 @dataclass(frozen=True, kw_only=True)
