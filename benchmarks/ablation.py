@@ -70,13 +70,14 @@ class Job:
 
 
 def written(settings: Settings) -> str:
-    """Write settings as a command line has them, in a fixed order; none: "baseline"."""
-    return " ".join(f"{name}={settings[name]}" for name in sorted(settings)) or BASELINE
+    """Write what differs from BEFORE as a command line has it, in a fixed order; nothing: "before"."""
+    names = [name for name in sorted(settings) if settings[name] != BEFORE[name]]
+    return " ".join(f"{name}={settings[name]}" for name in names) or "before"
 
 
 def run(job: Job) -> Run:
     case = CASES[job.problem]
-    settings: dict[str, Any] = {**BEFORE, **settings_of(job.changes, case.n)}
+    settings: dict[str, Any] = settings_of(job.changes, case.n)
     if case.optimum is not None:
         settings["target"] = case.optimum
     result = daedal.maximize(case.problem(job.problem), algorithm="dae", popsize=job.popsize, seed=job.seed, **settings)

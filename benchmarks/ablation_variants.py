@@ -16,48 +16,65 @@ BEFORE: Settings = {
     "biases": "normal", "warm_start": 0.0, "starts": 1, "pretrain": 0, "walkback": 0, "max_rows": None,
     "distinct": False, "sampling_start": "random", "temperature": 1.0, "binarise": False,
 }  # fmt: skip
-"""The settings of the author's later program with a corruption of 0.05: what every variant is compared with."""
+"""What `dae` was: the settings of the author's later program with a corruption of 0.05."""
+
+BASE: Settings = {**BEFORE, "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4}
+"""What every variant changes, and is compared with: half of the last parameters kept, then 250 updates."""
 
 BASELINE = "baseline"
 
+_DEEP: Settings = {"hidden": "{n},{half}", "init": "glorot"}
+_CONVERGED: Settings = {"max_epochs": 2000}
+
 QUESTIONS: dict[str, dict[str, Settings]] = {
+    "before": {
+        "before": BEFORE,
+        "before, 0.5 kept": {**BEFORE, "warm_start": 0.5},
+        "before, 500 rows": {**BEFORE, "max_rows": 500},
+        "before, at most 50 epochs": {**BEFORE, "max_epochs": 50},
+        "before, rate 0.4": {**BEFORE, "learning_rate": 0.4},
+    },
     "init": {
-        "smaller: 0.001": {"init_scale": 0.001},
-        "larger: 0.05": {"init_scale": 0.05},
-        "larger: 0.2": {"init_scale": 0.2},
+        "0.001": {"init_scale": 0.001},
+        "0.05": {"init_scale": 0.05},
+        "0.2": {"init_scale": 0.2},
         "glorot": {"init": "glorot"},
         "biases from marginals": {"biases": "marginals"},
         "glorot, marginals": {"init": "glorot", "biases": "marginals"},
         "best of 3 starts": {"starts": 3},
         "glorot, best of 3": {"init": "glorot", "starts": 3},
+        "none kept, glorot": {"warm_start": 0.0, "init": "glorot"},
+        "none kept, 0.2": {"warm_start": 0.0, "init_scale": 0.2},
     },
     "warm": {
+        "none kept": {"warm_start": 0.0},
+        "0.25 kept": {"warm_start": 0.25},
+        "0.75 kept": {"warm_start": 0.75},
+        "0.9 kept": {"warm_start": 0.9},
         "all kept": {"warm_start": 1.0},
-        "all kept, at most 50 epochs": {"warm_start": 1.0, "min_epochs": 20, "min_updates": 0, "max_epochs": 50},
+        "none kept, until it converges": {"warm_start": 0.0, **_CONVERGED},
         "all kept, 20 epochs": {"warm_start": 1.0, "min_epochs": 20, "min_updates": 0, "max_epochs": 20},
-        "all kept, 10 epochs": {"warm_start": 1.0, "min_epochs": 10, "min_updates": 0, "max_epochs": 10},
-        "0.9 kept, at most 50 epochs": {"warm_start": 0.9, "min_epochs": 20, "min_updates": 0, "max_epochs": 50},
-        "0.5 kept, at most 50 epochs": {"warm_start": 0.5, "min_epochs": 20, "min_updates": 0, "max_epochs": 50},
-        "0.5 kept": {"warm_start": 0.5},
-        "none kept, at most 50 epochs": {"min_epochs": 20, "min_updates": 0, "max_epochs": 50},
-        "none kept, 20 epochs": {"min_epochs": 20, "min_updates": 0, "max_epochs": 20},
     },
     "depth": {
         "n/2 units": {"hidden": "{half}"},
         "2n units": {"hidden": "{double}"},
-        "n, n/2": {"hidden": "{n},{half}"},
-        "n, n/2, glorot": {"hidden": "{n},{half}", "init": "glorot"},
-        "n, n, glorot": {"hidden": "{n},{n}", "init": "glorot"},
-        "n, n/2, glorot, marginals": {"hidden": "{n},{half}", "init": "glorot", "biases": "marginals"},
-        "n, n/2, glorot, pretrained": {"hidden": "{n},{half}", "init": "glorot", "pretrain": 20},
-        "n, n/2, glorot, adam": {"hidden": "{n},{half}", "init": "glorot", "optimizer": "adam", "learning_rate": 0.005},
-        "n, n/2, glorot, not tied": {"hidden": "{n},{half}", "init": "glorot", "tied": False},
-        "n, n/2, n/4, glorot": {"hidden": "{n},{half},{quarter}", "init": "glorot"},
+        "n, n/2, not glorot": {"hidden": "{n},{half}"},
+        "n, n/2": _DEEP,
+        "n, n/2, 100 epochs": {**_DEEP, "min_epochs": 100, "max_epochs": 100},
+        "n, n/2, until it converges": {**_DEEP, **_CONVERGED},
+        "n, n/2, none kept, until it converges": {**_DEEP, "warm_start": 0.0, **_CONVERGED},
+        "n, n": {**_DEEP, "hidden": "{n},{n}"},
+        "2n, n": {**_DEEP, "hidden": "{double},{n}"},
+        "n, n/2, pretrained": {**_DEEP, "pretrain": 20},
+        "n, n/2, adam": {**_DEEP, "optimizer": "adam", "learning_rate": 0.005},
+        "n, n/2, not tied": {**_DEEP, "tied": False},
+        "n, n/2, n/4": {**_DEEP, "hidden": "{n},{half},{quarter}"},
         "not tied": {"tied": False},
     },
     "noise": {
         "corruption 0.02": {"corruption": 0.02},
         "corruption 0.1": {"corruption": 0.1},
+        "corruption 0.2": {"corruption": 0.2},
         "masking 0.05": {"noise": "masking"},
         "masking 0.1": {"noise": "masking", "corruption": 0.1},
         "masking 0.2": {"noise": "masking", "corruption": 0.2},
@@ -65,22 +82,20 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "blocks 0.1": {"noise": "block", "corruption": 0.1},
         "walkback 1": {"walkback": 1},
         "walkback 3": {"walkback": 3},
-        "walkback 1, 25 epochs": {"walkback": 1, "min_epochs": 25, "min_updates": 100},
+        "walkback 1, 25 epochs": {"walkback": 1, "min_epochs": 25, "min_updates": 0, "max_epochs": 25},
     },
     "training": {
-        "adam 0.002": {"optimizer": "adam", "learning_rate": 0.002},
         "adam 0.005": {"optimizer": "adam", "learning_rate": 0.005},
         "adam 0.01": {"optimizer": "adam", "learning_rate": 0.01, "bias_factor": 1.0},
-        "adam 0.01, 20 epochs": {
-            "optimizer": "adam", "learning_rate": 0.01, "bias_factor": 1.0, "min_epochs": 20, "min_updates": 0,
+        "adam 0.02": {"optimizer": "adam", "learning_rate": 0.02, "bias_factor": 1.0},
+        "held-out rows stop it": {
+            "validation": 0.1, "overfitting": 0.1, "min_epochs": 25, "min_updates": 0, **_CONVERGED,
         },
-        "held-out rows stop it": {"validation": 0.1, "overfitting": 0.1, "min_epochs": 25, "min_updates": 0},
-        "held-out rows, watched": {"validation": 0.1},
-        "25 epochs": {"min_epochs": 25, "min_updates": 100},
-        "100 epochs": {"min_epochs": 100},
+        "until it converges": _CONVERGED,
         "rate 0.2": {"learning_rate": 0.2},
-        "rate 0.4": {"learning_rate": 0.4},
-        "rate 0.4, 20 epochs": {"learning_rate": 0.4, "min_epochs": 20, "min_updates": 0},
+        "rate 0.8": {"learning_rate": 0.8},
+        "no momentum": {"momentum": 0.0},
+        "momentum 0.6": {"momentum": 0.6},
         "momentum 0.8": {"momentum": 0.8},
         "batches of 50": {"batch_size": 50},
         "squared error": {"error": "squared"},
@@ -94,33 +109,24 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "from parents, 2 rounds": {"sampling_start": "parents", "sampling_steps": 2},
         "from parents, by autocorrelation": {"sampling_start": "parents", "sampling_steps": "auto"},
         "temperature 0.8": {"temperature": 0.8},
+        "temperature 0.9": {"temperature": 0.9},
         "temperature 1.2": {"temperature": 1.2},
         "bits in every round": {"binarise": True},
         "from parents, bits in every round": {"sampling_start": "parents", "binarise": True},
     },
     "cost": {
+        "250 rows an epoch": {"max_rows": 250},
+        "1,000 rows an epoch": {"max_rows": 1000},
         "distinct rows": {"distinct": True},
-        "500 rows an epoch": {"max_rows": 500},
-        "n/2 units": {"hidden": "{half}"},
-        "n/4 units": {"hidden": "{quarter}"},
-        "gamma 0.2": {"gamma": 0.2},
-        "at most 100 epochs": {"max_epochs": 100},
-        "at most 100 epochs, rate 0.2": {"max_epochs": 100, "learning_rate": 0.2},
-        "at most 100 epochs, rate 0.4": {"max_epochs": 100, "learning_rate": 0.4},
-        "500 rows, at most 100 epochs, rate 0.4": {"max_rows": 500, "max_epochs": 100, "learning_rate": 0.4},
-        "0.5 kept, at most 50 epochs, rate 0.2": {"warm_start": 0.5, "max_epochs": 50, "learning_rate": 0.2},
-        "0.5 kept, 500 rows, 50 epochs, rate 0.4": {
-            "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4,
-        },
-        "0.5 kept, 500 rows, 50 epochs, rate 0.4, 5 rounds": {
-            "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4, "sampling_steps": 5,
-        },
-        "0.5 kept, 500 distinct rows, 50 epochs, rate 0.4": {
-            "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4, "distinct": True,
-        },
+        "20 epochs": {"min_epochs": 20, "min_updates": 0, "max_epochs": 20},
+        "30 epochs": {"min_epochs": 30, "min_updates": 0, "max_epochs": 30},
+        "100 epochs": {"min_epochs": 100, "max_epochs": 100},
+        "20 epochs, rate 0.8": {"min_epochs": 20, "min_updates": 0, "max_epochs": 20, "learning_rate": 0.8},
+        "30 epochs, rate 0.8": {"min_epochs": 30, "min_updates": 0, "max_epochs": 30, "learning_rate": 0.8},
+        "n/2 units, 5 rounds": {"hidden": "{half}", "sampling_steps": 5},
     },
 }  # fmt: skip
-"""Variants by question: what they change in BEFORE. {n}, {half}, {quarter} and {double} are of the problem's n."""
+"""Variants by question: what they change in BASE. {n}, {half}, {quarter} and {double} are of the problem's n."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,7 @@ CASES: dict[str, Case] = {
 
 
 def settings_of(changes: Settings, n: int) -> Settings:
-    """Give what a variant changes in BEFORE, for n variables."""
+    """Give all settings of a variant, for n variables."""
     sizes = {"n": n, "half": n // 2, "quarter": n // 4, "double": 2 * n}
-    return {name: value.format(**sizes) if isinstance(value, str) else value for name, value in changes.items()}
+    own = {**BASE, **changes}
+    return {name: value.format(**sizes) if isinstance(value, str) else value for name, value in own.items()}

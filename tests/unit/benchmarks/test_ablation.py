@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 import ablation
 from ablation import Job, Run
-from ablation_variants import BEFORE, CASES, QUESTIONS, settings_of
+from ablation_variants import BASE, BEFORE, CASES, QUESTIONS, settings_of
 from daedal.models import DAE
 from daedal.optimizers.registry import find_algorithm
 
@@ -28,7 +28,7 @@ def test_every_variant_can_be_built() -> None:
     for variants in QUESTIONS.values():
         for changes in variants.values():
             for case in CASES.values():
-                settings: dict[str, Any] = {**BEFORE, **settings_of(changes, case.n)}
+                settings: dict[str, Any] = settings_of(changes, case.n)
                 assert dae.with_settings(settings).configuration.build(n=case.n, seed=1) is not None
 
 
@@ -39,9 +39,10 @@ def test_the_baseline_says_all_that_can_be_said_of_a_network() -> None:
 
 
 def test_sizes_are_of_the_problem() -> None:
-    assert settings_of({"hidden": "{n},{half},{quarter}", "tied": False}, 64) == {"hidden": "64,32,16", "tied": False}
-    assert Job({"hidden": "{double}"}, "hiff_64", 10, 3).key == ("hidden=128", "hiff_64", 10, 3)
-    assert Job({}, "hiff_64", 10, 3).key == ("baseline", "hiff_64", 10, 3)
+    assert settings_of({"hidden": "{n},{half},{quarter}"}, 64) == {**BASE, "hidden": "64,32,16"}
+    deep = {**BEFORE, "hidden": "{double}", "tied": False}
+    assert Job(deep, "hiff_64", 10, 3).key == ("hidden=128 tied=False", "hiff_64", 10, 3)
+    assert Job(BEFORE, "hiff_64", 10, 3).key == ("before", "hiff_64", 10, 3)
 
 
 def test_what_is_in_the_store_is_not_run_again(tmp_path: Path) -> None:
