@@ -2,13 +2,14 @@
 
     python benchmarks/ablation.py --question init --problems trap5_50 hiff_64 --seeds 0-19 --workers 2
     python benchmarks/ablation.py --question cost --table          # what is there, and no run
+    python benchmarks/ablation.py --question cost --table --summary   # one table, a column for each problem
 
 Each run is a row of --store (ablation.csv), by its settings, problem, population size and seed; what is there is not
 run again, so that a table may be made in parts, and broken off at any time. Variants and problems are in
 ablation_variants.py; files are looked for in $DAEDAL_DATA (default ../shared/data). Evaluations and CPU seconds are
 means over the solved runs, until the best; the ratios are to those of the baseline, with intervals of 95 % from 10,000
-bootstrap samples of the seeds; "CPU s a success" is that of all runs, whole, over the number of solved ones. p is of
-Fisher's exact test of the numbers solved, two-sided.
+bootstrap samples of the seeds (bold in a summary: 1 is not in it); "CPU s a success" is that of all runs, whole, over
+the number of solved ones. p is of Fisher's exact test of the numbers solved, two-sided.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import daedal
 from ablation_variants import BASELINE, BEFORE, CASES, QUESTIONS, Settings, settings_of
 
 SAMPLES = 10_000
+MEASURES = ("evaluations_to_best", "cpu_seconds_to_best")
 
 
 @dataclass(frozen=True)
@@ -121,11 +123,11 @@ def make(jobs: list[Job], store: Path, workers: int) -> None:
     print(file=sys.stderr)
 
 
-def ratio(runs: list[Run], baseline: list[Run], name: str) -> str:
-    """Write the ratio of the means over solved runs, with its interval; each bootstrap sample is of the same seeds."""
+def ratio(runs: list[Run], baseline: list[Run], name: str) -> tuple[float, float, float] | None:
+    """Give the ratio of the means over solved runs, and its interval; each bootstrap sample is of the same seeds."""
     of_seed = [{one.seed: getattr(one, name) for one in group if one.solved} for group in (runs, baseline)]
     if not all(of_seed):
-        return "-"
+        return None
     seeds = sorted({one.seed for one in [*runs, *baseline]})
     table = np.array([[values.get(seed, np.nan) for seed in seeds] for values in of_seed])
     chosen = np.random.default_rng(0).integers(0, len(seeds), (SAMPLES, len(seeds)))
@@ -133,8 +135,11 @@ def ratio(runs: list[Run], baseline: list[Run], name: str) -> str:
         means = np.nansum(table[:, chosen], axis=2) / (~np.isnan(table[:, chosen])).sum(axis=2)
         ratios = means[0] / means[1]
     low, high = np.nanquantile(ratios, [0.025, 0.975])
-    middle = float(np.nanmean(table[0]) / np.nanmean(table[1]))
-    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
+    return float(np.nanmean(table[0]) / np.nanmean(table[1])), float(low), float(high)
+
+
+def written_ratio(found: tuple[float, float, float] | None) -> str:
+    return "-" if found is None else f"{found[0]:.2f} [{found[1]:.2f}, {found[2]:.2f}]"
 
 
 def fisher(a: int, runs: int, b: int, others: int) -> float:
@@ -159,27 +164,60 @@ def line(name: str, runs: list[Run], baseline: list[Run]) -> str:
     if name == BASELINE:
         cells += ["1", "1", ""]
     else:
-        cells += [ratio(runs, baseline, measure) for measure in ("evaluations_to_best", "cpu_seconds_to_best")]
+        cells += [written_ratio(ratio(runs, baseline, measure)) for measure in MEASURES]
         cells.append(f"{fisher(len(solved), len(runs), sum(one.solved for one in baseline), len(baseline)):.2g}")
     return f"| {' | '.join(cells)} |"
 
 
+def runs_of(changes: Settings, problem: str, popsize: int, seeds: list[int], known: dict[Any, Run]) -> list[Run]:
+    """Give the runs of a variant that are known."""
+    keys = [Job(changes, problem, popsize, seed).key for seed in seeds]
+    return [known[key] for key in keys if key in known]
+
+
 def table(question: str, problem: str, popsize: int, seeds: list[int], known: dict[Any, Run]) -> None:
     """Print what is known of a question on a problem."""
-
-    def runs_of(changes: Settings) -> list[Run]:
-        keys = [Job(changes, problem, popsize, seed).key for seed in seeds]
-        return [known[key] for key in keys if key in known]
-
-    baseline = runs_of({})
+    where = (problem, popsize, seeds, known)
+    baseline = runs_of({}, *where)
     if not baseline:
         return
     print(f"\n{question}: {problem}, popsize {popsize}, seeds {seeds[0]}-{seeds[-1]}\n")
     print("| variant | solved | evaluations | CPU s | CPU s a success | epochs | evaluations, ratio | CPU, ratio | p |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, changes in {BASELINE: {}, **QUESTIONS[question]}.items():
-        if runs := runs_of(changes):
+        if runs := runs_of(changes, *where):
             print(line(name, runs, baseline))
+
+
+def cell(runs: list[Run], baseline: list[Run]) -> str:
+    """Write runs solved, and the ratios of evaluations and CPU time; bold where an interval does not have 1 in it."""
+    words = [f"{sum(one.solved for one in runs)}/{len(runs)}"]
+    if runs is baseline:
+        solved = [one for one in runs if one.solved]
+        means = [
+            statistics.fmean(getattr(one, name) for one in solved) if solved else float("nan") for name in MEASURES
+        ]
+        return f"{words[0]}, {means[0]:,.0f}, {means[1]:.2f} s"
+    for found in (ratio(runs, baseline, name) for name in MEASURES):
+        text = "-" if found is None else f"{found[0]:.2f}"
+        words.append(f"**{text}**" if found is not None and not found[1] <= 1 <= found[2] else text)
+    return ", ".join(words)
+
+
+def summary(question: str, sizes: dict[str, int], seeds: list[int], known: dict[Any, Run], only: list[str]) -> None:
+    """Print what is known of a question in one table: a line for each variant, a column for each problem."""
+    print(f"\n{question}: seeds {seeds[0]}-{seeds[-1]}\n")
+    print("| | " + " | ".join(f"{problem}, P = {size:,}" for problem, size in sizes.items()) + " |")
+    print("|---" * (1 + len(sizes)) + "|")
+    baselines = {problem: runs_of({}, problem, size, seeds, known) for problem, size in sizes.items()}
+    for name, changes in {BASELINE: {}, **QUESTIONS[question]}.items():
+        cells = []
+        for problem, size in sizes.items():
+            baseline = baselines[problem]
+            runs = baseline if name == BASELINE else runs_of(changes, problem, size, seeds, known)
+            cells.append(cell(runs, baseline) if len(runs) == len(seeds) else "")
+        if any(cells) and (not only or name in (BASELINE, *only)):
+            print(f"| {name} | {' | '.join(cells)} |")
 
 
 def numbers(text: str) -> list[int]:
@@ -197,6 +235,7 @@ def main() -> None:
     parser.add_argument("--popsize", type=int, help="for all problems, in place of their own")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--store", type=Path, default=Path("ablation.csv"))
+    parser.add_argument("--summary", action="store_true", help="one table a question, of variants with all seeds")
     parser.add_argument("--table", action="store_true", help="print what is there, and run nothing")
     words = parser.parse_args()
     tables = [(question, problem) for question in words.question for problem in words.problems]
@@ -210,8 +249,13 @@ def main() -> None:
     ]
     if not words.table:
         make(jobs, words.store, words.workers)
+    known = read(words.store)
+    if words.summary:
+        for question in words.question:
+            summary(question, sizes, words.seeds, known, words.variants or [])
+        return
     for question, problem in tables:
-        table(question, problem, sizes[problem], words.seeds, read(words.store))
+        table(question, problem, sizes[problem], words.seeds, known)
 
 
 if __name__ == "__main__":

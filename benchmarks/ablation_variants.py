@@ -18,8 +18,10 @@ BEFORE: Settings = {
 }  # fmt: skip
 """What `dae` was: the settings of the author's later program with a corruption of 0.05."""
 
-BASE: Settings = {**BEFORE, "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4}
-"""What every variant changes, and is compared with: half of the last parameters kept, then 250 updates."""
+BASE: Settings = {
+    **BEFORE, "corruption": 0.03, "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4,
+}  # fmt: skip
+"""What `dae` is, which every variant changes and is compared with: half of the last parameters kept, then 250 updates."""
 
 BASELINE = "baseline"
 
@@ -33,6 +35,7 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "before, 500 rows": {**BEFORE, "max_rows": 500},
         "before, at most 50 epochs": {**BEFORE, "max_epochs": 50},
         "before, rate 0.4": {**BEFORE, "learning_rate": 0.4},
+        "before, corruption 0.03": {**BEFORE, "corruption": 0.03},
     },
     "init": {
         "0.001": {"init_scale": 0.001},
@@ -73,12 +76,14 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
     },
     "noise": {
         "corruption 0.02": {"corruption": 0.02},
+        "corruption 0.025": {"corruption": 0.025},
+        "corruption 0.05": {"corruption": 0.05},
         "corruption 0.1": {"corruption": 0.1},
         "corruption 0.2": {"corruption": 0.2},
-        "masking 0.05": {"noise": "masking"},
+        "masking 0.05": {"noise": "masking", "corruption": 0.05},
         "masking 0.1": {"noise": "masking", "corruption": 0.1},
         "masking 0.2": {"noise": "masking", "corruption": 0.2},
-        "blocks 0.05": {"noise": "block"},
+        "blocks 0.05": {"noise": "block", "corruption": 0.05},
         "blocks 0.1": {"noise": "block", "corruption": 0.1},
         "walkback 1": {"walkback": 1},
         "walkback 3": {"walkback": 3},
@@ -123,6 +128,15 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "100 epochs": {"min_epochs": 100, "max_epochs": 100},
         "20 epochs, rate 0.8": {"min_epochs": 20, "min_updates": 0, "max_epochs": 20, "learning_rate": 0.8},
         "30 epochs, rate 0.8": {"min_epochs": 30, "min_updates": 0, "max_epochs": 30, "learning_rate": 0.8},
+        "20 epochs, rate 0.8, no momentum": {
+            "min_epochs": 20, "min_updates": 0, "max_epochs": 20, "learning_rate": 0.8, "momentum": 0.0,
+        },
+        "30 epochs, corruption 0.02": {
+            "min_epochs": 30, "min_updates": 0, "max_epochs": 30, "corruption": 0.02,
+        },
+        "30 epochs, rate 0.6, no momentum": {
+            "min_epochs": 30, "min_updates": 0, "max_epochs": 30, "learning_rate": 0.6, "momentum": 0.0,
+        },
         "n/2 units, 5 rounds": {"hidden": "{half}", "sampling_steps": 5},
     },
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
@@ -19,7 +19,7 @@ from daedal.types import Bits, Fitness
 
 DONORS = ("all", "network", "walsh")
 STEPS = 5
-NETWORK = DAE(corruption=0.1)
+NETWORK = replace(DAE.author_2016(), corruption=0.1)
 """How the network is trained."""
 
 

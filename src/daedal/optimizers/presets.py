@@ -21,6 +21,7 @@ in bits. With a weight of 1 the network is too small too often; with this one, e
 paper's table (docs/models.md has the runs)."""
 
 _PAPER = Limits(max_generations=100, patience=20)
+_LATER = Limits(max_generations=150, patience=50)
 
 _STUCK = Limits(patience=40)  # generations, which are n calls each
 
@@ -54,18 +55,14 @@ PRESETS = (
         configuration=NeuralMixConfiguration(),
         last_resort=_STUCK,
     ),
-    _eda(
-        "dae",
-        "Denoising autoencoder, the author's later settings",
-        DAE(),
-        Limits(max_generations=150, patience=50),
-    ),
+    _eda("dae", "Denoising autoencoder, trained in few large steps", DAE(), _LATER),
+    _eda("dae-2016", "Denoising autoencoder, the author's later settings", DAE.author_2016(), _LATER),
     _eda("dae-2015", "Denoising autoencoder as in the paper", DAE.paper_2015()),
     _eda(
         "dae-search",
         "Denoising autoencoder that improves selected rows, after Churchill et al.",
         DAESearch(),
-        Limits(max_generations=150, patience=50),
+        _LATER,
         replacement="rtr",
     ),
     _eda("rbm", "Restricted Boltzmann machine, the paper's RBM-EDA", RBM()),

@@ -66,14 +66,16 @@ def test_a_ratio_is_of_solved_runs_on_the_same_seeds() -> None:
     seeds = range(20)
     baseline = [made_up(Job({}, "hiff_64", 10, s), evaluations=1000 * (s + 1), seconds=1.0) for s in seeds]
     half = [made_up(Job({"tied": False}, "hiff_64", 10, s), evaluations=500 * (s + 1), seconds=1.0) for s in seeds]
-    assert ablation.ratio(half, baseline, "evaluations_to_best") == "0.50 [0.50, 0.50]"
+    assert ablation.ratio(half, baseline, "evaluations_to_best") == pytest.approx((0.5, 0.5, 0.5))
+    assert ablation.cell(half, baseline) == "20/20, **0.50**, 1.00"
     failed = [dataclasses.replace(one, solved=False) for one in half]
-    assert ablation.ratio(failed, baseline, "evaluations_to_best") == "-"
+    assert ablation.ratio(failed, baseline, "evaluations_to_best") is None
+    assert ablation.cell(failed, baseline) == "0/20, -, -"
     some = [dataclasses.replace(one, solved=one.seed < 10) for one in half]
-    middle, interval = ablation.ratio(some, baseline, "evaluations_to_best").split(" ", 1)
-    assert float(middle) == pytest.approx(500 * 5.5 / (1000 * 10.5), abs=0.005)
-    low, high = map(float, interval.strip("[]").split(", "))
-    assert low < float(middle) < high
+    found = ablation.ratio(some, baseline, "evaluations_to_best")
+    assert found is not None
+    assert found[0] == pytest.approx(500 * 5.5 / (1000 * 10.5))
+    assert found[1] < found[0] < found[2]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_the_papers_settings() -> None:
     }
 
 
-def test_the_later_settings_are_the_default() -> None:
+def test_the_later_settings_are_those_of_the_authors_program() -> None:
     """The same place, "the authors' later settings"; corruption and decay are daedal's own choice."""
     later = {
         "learning_rate": 0.1,
@@ -82,7 +82,7 @@ def test_the_later_settings_are_the_default() -> None:
         "corruption": 0.05,
         "weight_decay": 0.0,
     }
-    assert dataclasses.asdict(DAE()) == dataclasses.asdict(DAE.paper_2015()) | later
+    assert dataclasses.asdict(DAE.author_2016()) == dataclasses.asdict(DAE.paper_2015()) | later
 
 
 @pytest.mark.parametrize(
@@ -187,14 +187,14 @@ def test_duplicates_of_one_row_are_sampled_back(rows: int) -> None:
     ],
 )
 def test_training_ends_at_the_first_check_it_may(settings: dict[str, int], epochs: int) -> None:
-    fitted = fit(DAE(gamma=AT_ONCE, **settings), draw_blocks(50, 6))  # type: ignore[arg-type]
+    fitted = fit(DAE(**{"gamma": AT_ONCE, "max_epochs": 2000, **settings}), draw_blocks(50, 6))
     assert fitted.info["epochs"] == epochs
 
 
 def test_overfitting_ends_training() -> None:
     """Bits without any structure: what is learned of 40 rows does not hold for the ten others."""
     x = np.random.default_rng(0).integers(0, 2, (50, 12), dtype=np.uint8)
-    model = DAE(gamma=0.0, min_epochs=0, min_updates=0, validation=0.2, max_epochs=400)
+    model = DAE(gamma=0.0, learning_rate=0.1, min_epochs=0, min_updates=0, validation=0.2, max_epochs=400)
     epochs = [fit(dataclasses.replace(model, overfitting=most), x).info["epochs"] for most in (0.1, 0.5)]
     assert 5 < epochs[0] < epochs[1] < 400
 

@@ -34,7 +34,7 @@ def test_candidates_are_near_the_parents_and_repaired_by_what_the_best_have_in_c
     """One bit of each parent beyond the best is wrong: most candidates differ from a whole block in none."""
     x = blocks(200, 4, 5)
     x[80:][np.arange(120), rng(3).integers(0, 20, 120)] ^= 1
-    drawn = DAESearch(min_epochs=300).fit(x, rng=rng(1)).sample(1000, rng=rng(2))
+    drawn = DAESearch(min_epochs=300, max_epochs=300).fit(x, rng=rng(1)).sample(1000, rng=rng(2))
     whole = (drawn.reshape(1000, 4, 5) == drawn.reshape(1000, 4, 5)[:, :, :1]).all(axis=(1, 2))
     assert whole.mean() > 0.8
     distances = (drawn[:, None, :] != x[None]).sum(axis=2).min(axis=1)

@@ -100,7 +100,7 @@ def test_what_is_remembered_is_what_was_learned(tied: bool, hidden: Any) -> None
 
 
 def test_nothing_is_remembered_where_nothing_is_kept() -> None:
-    assert DAE().memory(fit(DAE(max_epochs=1))) == {}
+    assert DAE(warm_start=0.0).memory(fit(DAE(max_epochs=1))) == {}
     assert DAE(warm_start=1.0).memory(None) == {}
     assert DAE(warm_start=1.0).remembered({}, 10) is None
 

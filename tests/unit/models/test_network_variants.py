@@ -55,7 +55,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("settings", VARIANTS.values(), ids=VARIANTS)
 def test_every_variant_learns_which_bits_are_equal(settings: dict[str, Any]) -> None:
     x = draw_blocks(300, 10)
-    fitted = fit(DAE(**settings), x)
+    fitted = fit(dataclasses.replace(DAE.author_2016(), **settings), x)
     rows = fitted.sample(1000, rng=np.random.default_rng(1))
     assert rows.shape == (1000, 10)
     assert set(np.unique(rows)) == {0, 1}

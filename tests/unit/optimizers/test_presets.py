@@ -11,7 +11,8 @@ PAPER = """hidden=none tied=true error=cross-entropy corruption=0.1 learning_rat
 init_scale=0.01 batch_size=100 validation=0.1 overfitting=0.1 gamma=0.05 check_every=5 min_epochs=25 max_epochs=2000
 sampling_steps=10 selection=tournament replacement=parents popsize=none"""
 LATER = """learning_rate=0.1 bias_factor=5 corruption=0.05 momentum=0.3 init_scale=0.005 validation=0 overfitting=none
-min_epochs=50 min_updates=200"""
+min_epochs=50 min_updates=200 max_epochs=2000 warm_start=0 max_rows=none"""
+FEW_STEPS = "corruption=0.03 learning_rate=0.4 max_epochs=50 warm_start=0.5 max_rows=500"  # docs/beyond.md
 BY_NAME = {preset.name: preset for preset in PRESETS}
 
 
@@ -19,7 +20,8 @@ BY_NAME = {preset.name: preset for preset in PRESETS}
     ("name", "settings", "limits"),
     [
         ("dae-2015", PAPER, (100, 20)),  # the 2015 paper
-        ("dae", LATER, (150, 50)),  # the authors' later settings, 2016
+        ("dae-2016", LATER, (150, 50)),  # the authors' later settings, 2016
+        ("dae", f"{LATER} {FEW_STEPS}", (150, 50)),
         ("pbil", "learning_rate=0.02 best=1", (2000, 400)),
         ("boa", "replacement=parents", (100, 20)),
         ("hboa", "replacement=rtr", (100, 20)),
@@ -34,6 +36,6 @@ def test_settings_and_limits(name: str, settings: str, limits: tuple[int, int]) 
 
 
 def test_all_have_a_name_and_a_line_and_hboa_is_boa_with_niching() -> None:
-    assert len(BY_NAME) == len(PRESETS) == 14
+    assert len(BY_NAME) == len(PRESETS) == 15
     assert all(preset.summary and "\n" not in preset.summary for preset in PRESETS)
     assert BY_NAME["hboa"].settings() | {"replacement": "parents"} == BY_NAME["boa"].settings()
