@@ -21,7 +21,7 @@ BEFORE: Settings = {
 BASE: Settings = {
     **BEFORE, "corruption": 0.03, "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4,
 }  # fmt: skip
-"""What `dae` is, which every variant changes and is compared with: half of the last parameters kept, then 250 updates."""
+"""What `dae` is, which variants change and are compared with: half of the last parameters kept, then 250 updates."""
 
 BASELINE = "baseline"
 
