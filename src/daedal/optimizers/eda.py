@@ -40,7 +40,7 @@ class EDA(BaseOptimizer):
     model
         What is fitted to the parents.
     popsize
-        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so.
+        Parents and candidates together; None: 500 + 40 n, at most 16,000, or less where `max_evaluations` says so.
     seed
         Same seed, same run; None: a fresh one, to be read from `seed`.
     limits
@@ -243,8 +243,8 @@ class EDAConfiguration(Configuration):
         How candidates enter the population: "parents" (beside the parents) or "rtr" (restricted tournament replacement,
         which keeps different solutions side by side).
     popsize
-        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so; "auto":
-        one population after the other, each twice as large as the one before (`Restarts`).
+        Parents and candidates together; None: 500 + 40 n, at most 16,000, or less where `max_evaluations` says so;
+        "auto": one population after the other, each twice as large as the one before, from 16 on.
 
     Examples
     --------
