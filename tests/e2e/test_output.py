@@ -122,8 +122,19 @@ def test_version_and_without_words_what_there_is(here: Cli) -> None:
     assert all(command in done.stdout for command in ("solve", "compare", "list", "instance", "optimum", "study"))
 
 
-def test_list_shows_problems_algorithms_and_their_settings(cli: Cli) -> None:
+def test_list_has_a_line_for_each_problem_and_algorithm(cli: Cli) -> None:
     done = cli("list")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    for kind in daedal.problem_kinds().values():
+        assert sum(line.startswith(f"{kind.example} ") and line.endswith(kind.summary) for line in lines) == 1, kind
+    for algorithm in daedal.algorithms().values():
+        assert sum(line.startswith(f"{algorithm.name} ") and line.endswith(algorithm.summary) for line in lines) == 1
+    assert len(lines) <= len(daedal.problem_kinds()) + len(daedal.algorithms()) + 10
+
+
+def test_list_shows_all_settings_on_demand(cli: Cli) -> None:
+    done = cli("list", "--settings")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
     for kind in daedal.problem_kinds().values():
