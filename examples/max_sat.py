@@ -30,12 +30,12 @@ def write_formula(path: Path, rng: np.random.Generator) -> None:
 def solve(path: Path) -> None:
     """Compare a good search and a plain one on the formula of a file."""
     problem = daedal.problems.read_maxsat(path)
-    print(f"{path.name}: {problem.n} variables")
+    print(f"{path.name}: {problem.n} variables, {len(problem.clauses)} clauses")
     print("algorithm  calls  satisfied")
     for algorithm in ("umda", "auto"):
         for calls in (300, 3000):
             result = daedal.maximize(f"maxsat:{path}", algorithm=algorithm, max_evaluations=calls, seed=1)
-            print(f"{algorithm:9} {calls:6,} {result.fitness:10.0f}")
+            print(f"{algorithm:9} {calls:6,} {result.fitness:10.0f} of {problem.total:g}")
     true = [f"x{variable}" for variable in 1 + np.flatnonzero(result.x)]
     print(f"true in the best row: {' '.join(true)}")
 

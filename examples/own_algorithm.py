@@ -1,6 +1,7 @@
 """An algorithm of one's own: a bit-flip hill climber with restarts.
 
-daedal solve trap:k=4,n=20 --algorithm examples/own_algorithm.py:HillClimber --max-evaluations 20000
+python examples/own_algorithm.py        # or, with everything that daedal solve has:
+daedal solve trap:k=4,n=20 -a examples/own_algorithm.py:HillClimber
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import daedal
 
 
 class HillClimber(daedal.BaseOptimizer):
-    """Takes the best flip of one bit until none helps, then begins again from a random row; a generation is a climb."""
+    """Takes the best flip of one bit until none helps, then begins again at random.
+
+    A generation is a climb.
+    """
 
     def __init__(
         self,
@@ -29,12 +33,17 @@ class HillClimber(daedal.BaseOptimizer):
 
     def propose(self) -> daedal.Bits:
         if self.x is None:
-            given = self.initial if self.generation == 0 else None
-            return self.rng.integers(0, 2, (1, self.n), dtype=np.uint8) if given is None else given
+            if self.generation == 0 and self.initial is not None:
+                return self.initial
+            return self.rng.integers(0, 2, (1, self.n), dtype=np.uint8)
         tried = self.rng.permutation(self.n)[: max(1, round(self.flips * self.n))]
         return self.x ^ np.eye(self.n, dtype=np.uint8)[tried]
 
-    def learn(self, rows: daedal.Bits, fitness: daedal.Fitness) -> dict[str, float] | None:
+    def learn(
+        self,
+        rows: daedal.Bits,
+        fitness: daedal.Fitness,
+    ) -> dict[str, float] | None:
         top = int(np.argmax(fitness))
         if self.x is None or fitness[top] > self.fitness:
             self.x, self.fitness = rows[top], float(fitness[top])
@@ -50,3 +59,11 @@ class HillClimber(daedal.BaseOptimizer):
         super().restore(state)
         self.x = state.row("x", self.n) if "x" in state.arrays else None
         self.fitness = state.number("fitness")
+
+
+if __name__ == "__main__":
+    how = {"algorithm": HillClimber, "max_evaluations": 20_000, "seed": 1}
+    result = daedal.maximize("trap:k=4,n=20", **how)
+    print(f"{result.generations} climbs: {result.fitness:.0f} of {result.optimum:.0f}")
+    heights = [record.info["climbed_to"] for record in result.history[:10]]
+    print("the first ten:", *heights)

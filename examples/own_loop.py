@@ -1,6 +1,6 @@
 """Ask and tell in a loop of one's own: evaluations happen elsewhere, and the loop draws what has happened.
 
-    python examples/own_loop.py [FILE.png]      # needs pip install "daedal[plot]"
+    python examples/own_loop.py [FILE.png]      # needs pip install "daedal[plot]"; own_loop.png where none is named
 
 A problem of blocks within blocks (HIFF) and a Bayesian network. What is drawn is the population at the beginning,
 half-way and at the end, the 80 best rows of each, the best on top: noise, then small blocks, then large ones.
@@ -41,4 +41,4 @@ if __name__ == "__main__":
     axes[0].set_ylabel("rows, best first")
     picture = Path(sys.argv[1] if len(sys.argv) > 1 else "own_loop.png")
     figure.savefig(picture, dpi=120)
-    print(f"drawn in {picture}")
+    print(f"drawn in {picture.resolve()}")

@@ -1,6 +1,9 @@
-"""A model of one's own, which gets the loop of an estimation of distribution algorithm: copies of parents with errors.
+"""A model of one's own: copies of parents with errors.
 
-daedal solve trap:k=4,n=20 --algorithm examples/own_model.py:Copies --popsize 500
+It gets the loop of an estimation of distribution algorithm.
+
+    python examples/own_model.py        # or, with everything that daedal solve has:
+    daedal solve trap:k=4,n=20 -a examples/own_model.py:Copies --popsize 500
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import daedal
 from daedal import Bits
 from daedal.models import Fitted, Model
 
@@ -31,5 +35,18 @@ class Copies(Model):
 
     errors: float = 0.02
 
-    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedCopies:
+    def fit(
+        self,
+        x: Bits,
+        *,
+        rng: np.random.Generator,
+        previous: Fitted | None = None,
+    ) -> FittedCopies:
         return FittedCopies(parents=x, errors=self.errors)
+
+
+if __name__ == "__main__":
+    for errors in (0.0, 0.01, 0.1):
+        how = {"algorithm": Copies(errors=errors), "popsize": 500, "seed": 1}
+        result = daedal.maximize("trap:k=4,n=20", **how)
+        print(f"errors {errors}: {result.fitness:.0f} of {result.optimum:.0f}")

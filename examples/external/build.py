@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """A program for a space: one JSON object a line in, one number a line out.
 
-The variables are those of build.toml. What it gives is the time of a make-believe build, so smaller is better:
+The variables are those of build.toml. What it gives is the time of a make-believe
+build, so smaller is better:
 
-    daedal solve "cmd:python3 examples/external/build.py" --space examples/external/build.toml --minimize
+    cd examples/external
+    daedal solve "cmd:python3 build.py" --space build.toml --minimize
 """
 
 import json
@@ -13,13 +15,19 @@ SECONDS = {"-O0": 9.0, "-O2": 5.0, "-O3": 4.6}
 """Of one job, by the level of optimisation."""
 
 
-def seconds(level: str, threads: int, lto: bool, passes: list[str], order: list[str]) -> float:
+def seconds(
+    level: str,
+    threads: int,
+    lto: bool,
+    passes: list[str],
+    order: list[str],
+) -> float:
     """Give the time of a build."""
-    one = SECONDS[level] - 0.4 * ("inline" in passes) - 0.3 * ("unroll" in passes and level == "-O3") + 0.8 * lto
-    waiting = 0.2 * sum(
-        order.index(first) > order.index(then) for first, then in (("parse", "check"), ("check", "link"))
-    )
-    return one / threads**0.5 + 0.05 * threads + waiting
+    one = SECONDS[level] + 0.8 * lto - 0.4 * ("inline" in passes)
+    one -= 0.3 * ("unroll" in passes and level == "-O3")
+    place = {job: order.index(job) for job in order}
+    waiting = (place["parse"] > place["check"]) + (place["check"] > place["link"])
+    return one / threads**0.5 + 0.05 * threads + 0.2 * waiting
 
 
 for line in sys.stdin:

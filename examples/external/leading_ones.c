@@ -1,4 +1,5 @@
-/* Counts the ones before the first zero of each line.  cc -O2 -o leading_ones leading_ones.c */
+/* Counts the ones before the first zero of each line.
+   cc -O2 -o leading_ones leading_ones.c */
 #include <stdio.h>
 
 int main(void)

@@ -235,7 +235,7 @@ def test_the_list_has_what_works_and_says_what_does_not(
 ) -> None:
     """As a process, whose path has the package from the beginning."""
     path = f"{installed}:{plain_environment.get('PYTHONPATH', '')}"
-    done = cli("list", variables={"PYTHONPATH": path, "COLUMNS": "200"})
+    done = cli("list", "--settings", variables={"PYTHONPATH": path, "COLUMNS": "200"})
     assert done.returncode == 0
     for words in ("needle", "One row counts.", "needle:n=...", "parcel", "An EDA [of a package].", "popsize"):
         assert words in done.stdout

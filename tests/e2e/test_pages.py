@@ -33,6 +33,11 @@ NOT_RUN = {
 OTHER_LANGUAGES = {"", OUTPUT, "toml", "awk", "c"}
 """What is shown and never run: synopses and formats (no language), outputs, files of other languages."""
 
+WIDEST = 88
+"""Characters of a line for which the site has room at a width of 1,280 pixels."""
+WIDER = {"docs/dae.md", "docs/models.md"}
+"""Pages that still have lines for which the reader has to scroll."""
+
 RUNNING = [page for page in PAGES if any(block.is_run for block in blocks_of(page))]
 
 
@@ -86,6 +91,15 @@ def test_every_block_has_a_language_that_says_what_it_is(page: Path) -> None:
     for block in blocks_of(page):
         known = block.language in {"python", "sh"} | OTHER_LANGUAGES
         assert known, f"{name_of(page)}:{block.line} is of language {block.language!r}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_is_typed_fits_the_column_of_the_site(page: Path) -> None:
+    """Outputs go on below where they are wider (docs/style.css)."""
+    for block in blocks_of(page):
+        for number, line in enumerate(block.text.splitlines(), start=block.line + 1):
+            fits = len(line) <= WIDEST or block.language == OUTPUT or name_of(page) in WIDER
+            assert fits, f"{name_of(page)}:{number} has {len(line)} characters"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -176,12 +176,20 @@ def test_help_has_the_same_words_at_every_width(folder: Path, command: tuple[str
     assert words_at(folder, *command, "--help", width=60) == words_at(folder, *command, "--help", width=80) == wide
 
 
-def test_lists_have_the_same_words_at_every_width(folder: Path) -> None:
-    wide = words_at(folder, "list", "dae", "trap", "mkp", width=120)
-    assert "corruption" in wide
+@pytest.mark.parametrize(
+    ("names", "shown"), [((), "neural-mix"), (("dae", "trap", "mkp"), "corruption")], ids=["all", "names"]
+)
+def test_lists_have_the_same_words_at_every_width(folder: Path, names: tuple[str, ...], shown: str) -> None:
+    wide = words_at(folder, "list", *names, width=120)
+    assert shown in wide
     for width in (60, 80):
-        narrow = words_at(folder, "list", "dae", "trap", "mkp", width=width)
+        narrow = words_at(folder, "list", *names, width=width)
         assert sorted(narrow) == sorted(wide)  # a type may go on below, and what it means comes later
+
+
+def test_the_list_fits_two_screens(folder: Path) -> None:
+    code, shown = on_a_terminal(folder, "list", columns=80)
+    assert (code, len(left_of(shown)) <= 48) == (0, True)
 
 
 @pytest.mark.parametrize("width", [60, 80])

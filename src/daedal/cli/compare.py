@@ -23,7 +23,7 @@ from rich.text import Text
 from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.compare_budgets import Place, report_budgets
-from daedal.cli.fitting_table import fitting_table
+from daedal.cli.fitting_table import fitting_table, left_out
 from daedal.cli.options import settings_of
 from daedal.cli.output import finite, say, standard_error, stdout_kept, write_line
 from daedal.cli.study_output import Holm, StarTest, TestName, test_named
@@ -37,6 +37,7 @@ from daedal.rng import check_seed
 from daedal.run.config import RunConfig
 from daedal.settings.texts import printable, visible
 from daedal.studies.comparison import Summary, run_all, summarise
+from daedal.studies.tables.content import seconds_text
 
 
 def compare(
@@ -197,18 +198,22 @@ def _show(problem: str, done: dict[str, list[Result]]) -> None:
     seeds = [result.seed for result in results]
     write_line(console, Text(f"{visible(problem)}{popsize}, seeds {min(seeds)}-{max(seeds)}"))
     rows = [_cells(name, summarise(found)) for name, found in done.items()]
-    console.print(fitting_table(rows, console.width if console.is_terminal else None, left=("algorithm",)))
+    width = console.width if console.is_terminal else None
+    console.print(fitting_table(rows, width, left=("algorithm",)))
+    if missing := left_out(rows, width):
+        write_line(console, Text(f"A wider terminal has more: {', '.join(missing)}.", style="dim"))
 
 
 def _cells(name: str, summary: Summary) -> dict[str, str]:
-    """Give what is shown of an algorithm, by column."""
+    """Give what is shown of an algorithm, by column; where nobody knows what is solved, how many runs there are."""
+    runs = {"runs": f"{summary.runs}"} if summary.solved is None else {"solved": f"{summary.solved}/{summary.runs}"}
     return {
         "algorithm": printable(name),
-        "solved": f"{'?' if summary.solved is None else summary.solved}/{summary.runs}",
-        "best": f"{summary.best:.6g}",
+        **runs,
+        "mean best": f"{summary.best:.6g}",
         "evaluations to best": f"{summary.evaluations:,.0f}",
         "+-": f"{summary.evaluations_sd:,.0f}",
-        "CPU s": f"{summary.cpu_seconds:.2f}",
+        "CPU s": seconds_text(summary.cpu_seconds),
         "CPU us/eval": f"{summary.cpu_seconds_per_evaluation * 1e6:.1f}",
     }
 

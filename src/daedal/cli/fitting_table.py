@@ -34,12 +34,30 @@ def fitting_table(
     dae        9
     umda      10
     """
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    widths = {name: max(cell_len(name), *(cell_len(row.get(name, "")) for row in rows)) for name in names}
+    widths = _widths(rows)
     shown = widths if width is None else _fitting(widths, width, wanted)
     titles = Text(_line({name: name for name in shown}, shown, left), style="dim")
     lines = [titles, *(Text(_line(row, shown, left)) for row in rows)]
     return Text("\n", no_wrap=True, overflow="ignore").join(lines)
+
+
+def left_out(rows: Sequence[Mapping[str, str]], width: int | None, *, wanted: Sequence[str] = ()) -> list[str]:
+    """Give the columns for which `fitting_table` has no room.
+
+    Examples
+    --------
+    >>> left_out([{"name": "dae", "solved": "9", "seconds": "1.5"}], 12)
+    ['seconds']
+    """
+    widths = _widths(rows)
+    shown = widths if width is None else _fitting(widths, width, wanted)
+    return [name for name in widths if name not in shown]
+
+
+def _widths(rows: Sequence[Mapping[str, str]]) -> dict[str, int]:
+    """Give the columns, and the room that each of them needs."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {name: max(cell_len(name), *(cell_len(row.get(name, "")) for row in rows)) for name in names}
 
 
 def _fitting(widths: Mapping[str, int], width: int, wanted: Sequence[str]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Annotated
 
@@ -22,6 +22,8 @@ from daedal.settings.plugins import is_file_spec
 from daedal.settings.texts import printable, visible
 
 _INDENT = "  "
+_ENDLESS = 1000  # columns of what is no terminal: it may be searched, or cut by programs
+_OWN_ALGORITHM = "FILE.py:NAME", "Your own: a model, or what builds an optimizer"
 
 
 def list_all(
@@ -33,12 +35,15 @@ def list_all(
             "what each of them means.",
         ),
     ] = None,
+    settings: Annotated[bool, typer.Option("--settings", help="Show all settings of all algorithms.")] = False,
 ) -> None:
-    """Show problems, algorithms and their settings with defaults; given names, what each setting means."""
+    """Show problems and algorithms, a line each; given names, their settings, and what each of them means."""
     with warnings.catch_warnings(record=True) as complaints:
         warnings.simplefilter("always")
         kinds, known = problem_kinds(), algorithms()
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _ENDLESS
     if names:
         for number, (kind, algorithm) in enumerate(_find(name, kinds, known) for name in names):
             console.print("\n" * (number > 0), end="")
@@ -48,15 +53,21 @@ def list_all(
                 _head(console, algorithm.name, algorithm.summary, _ending(algorithm))
                 _explain(console, algorithm.parameters().values())
         return
-    console.print(_problems(kinds))
-    for algorithm in known.values():
-        console.print()
-        _head(console, algorithm.name, algorithm.summary, _ending(algorithm))
-        console.print(_settings(algorithm.parameters().values()))
+    _list(console, "problem", _problems(kinds.values()))
     console.print()
-    _head(console, "FILE.py:NAME", "Your own: a model, or what builds an optimizer")
+    if settings:
+        for algorithm in known.values():
+            _head(console, algorithm.name, algorithm.summary, _ending(algorithm))
+            console.print(_settings(algorithm.parameters().values()))
+            console.print()
+        _head(console, *_OWN_ALGORITHM)
+    else:
+        _list(console, "algorithm", [*((one.name, one.summary) for one in known.values()), _OWN_ALGORITHM])
     console.print()
-    write_line(console, Text("`daedal list NAME` says what each setting means, as in `daedal list dae`."))
+    more = "" if settings else "; `daedal list --settings` has those of all algorithms"
+    write_line(
+        console, Text(f"`daedal list NAME` has the settings of one, and what they mean, as in `daedal list dae`{more}.")
+    )
     for complaint in complaints:
         say(f"warning: {printable(str(complaint.message))}")
 
@@ -97,13 +108,23 @@ def _explain(console: Console, parameters: Iterable[Parameter]) -> None:
             write_line(console, Text(visible(meaning)), margin=_INDENT * 3)
 
 
-def _problems(kinds: dict[str, ProblemKind]) -> Table:
-    table = Table("problem", "what it is", "example", box=None, pad_edge=False, header_style="bold")
-    for kind in kinds.values():
-        table.add_row(f"[bold]{_plain(kind.name)}[/]", _plain(kind.summary), _plain(kind.example))
-    table.add_row("[bold]FILE.py:FUNCTION[/]", "Your own, with --n", "score.py:f --n 40")
-    table.add_row("[bold]cmd:PROGRAM[/]", "Any program, with --n", '"cmd:./score" --n 40')
-    return table
+def _problems(kinds: Iterable[ProblemKind]) -> Iterator[tuple[str, str]]:
+    """Give how each kind is called, with its parameters, and what it is."""
+    for kind in kinds:
+        shown = kind.example if kind.example.startswith(kind.name) else f"{kind.name}, as in {kind.example}"
+        yield shown, kind.summary
+    yield "FILE.py:FUNCTION --n 40", "Your own function, of 40 bits"
+    yield '"cmd:PROGRAM" --n 40', "Any program"
+
+
+def _list(console: Console, title: str, entries: Iterable[tuple[str, str]]) -> None:
+    """Write names, and what they stand for beside them: a line each, where a terminal has room."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(title, style="bold", no_wrap=True)
+    table.add_column("what it is")
+    for name, summary in entries:
+        table.add_row(_plain(name), _plain(summary))
+    console.print(table)
 
 
 def _ending(algorithm: Algorithm) -> str:

@@ -58,9 +58,11 @@ class DAE(Model):
     optimizer
         "sgd" (plain descent, with momentum) or "adam" (steps of about the learning rate, whatever the gradient, so that
         a rate of 0.01 is large; without momentum).
-    init, init_scale
-        Standard deviation of the first parameters: init_scale ("normal"), or of weights 4 sqrt(2 / (inputs + outputs))
-        of their layer ("glorot").
+    init
+        How the first weights are drawn: with the standard deviation init_scale ("normal"), or with
+        4 sqrt(2 / (inputs + outputs)) of their layer ("glorot").
+    init_scale
+        Standard deviation of the first parameters; with init "glorot", of drawn biases alone.
     biases
         First biases: drawn like the weights ("normal"), or so that the first reconstruction has the parents' share of
         ones in each variable ("marginals").

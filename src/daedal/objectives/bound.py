@@ -146,7 +146,7 @@ def bind(
     size, name, spec, order = objective_size(objective, n, space), objective_name(objective), None, None
     if isinstance(objective, str):
         problem, spec = find_problem(objective), objective
-        problem.evaluate(np.zeros((1, size), dtype=np.uint8))  # loads its kernel before the clock starts
+        _as_function(problem)(np.zeros((1, size), dtype=np.uint8))  # loads its kernels before the clock starts
         order = np.argsort(stream(seed, Stream.SHUFFLE).permutation(size)) if shuffle else None
     elif _is_problem(objective):
         problem = objective
@@ -157,7 +157,7 @@ def bind(
         )
     return BoundObjective(
         name=name,
-        function=ConstrainedProblem(problem) if hasattr(problem, "violations") else problem.evaluate,
+        function=_as_function(problem),
         n=size,
         dtype=np.uint8,
         optimum=None if functions else getattr(problem, "optimum", None),  # that of another problem
@@ -174,6 +174,11 @@ def objective_name(objective: AnyObjective) -> str:
     if _is_problem(objective):
         return repr(objective)
     return str(getattr(objective, "label", None) or getattr(objective, "__name__", type(objective).__name__))
+
+
+def _as_function(problem: Problem) -> Objective:
+    """Give what a run calls: it gives values, and violations beside them where the problem has any."""
+    return ConstrainedProblem(problem) if hasattr(problem, "violations") else problem.evaluate
 
 
 def _is_problem(objective: Objective | Problem) -> TypeGuard[Problem]:

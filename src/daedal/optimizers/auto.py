@@ -17,6 +17,7 @@ from daedal.optimizers.mix import Mix
 from daedal.optimizers.noisy import Noisy
 from daedal.optimizers.records import Info
 from daedal.optimizers.scatter import Scatter
+from daedal.optimizers.stuck import is_stuck, stuck_after
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
 from daedal.spaces.encoding import Encoding
@@ -24,12 +25,6 @@ from daedal.types import Bits, Fitness, State, StateError
 
 FEW = 100
 """Calls for each variable, below which the search begins with local search: a population would take too long."""
-
-STUCK = 10
-"""Calls for each variable without a better row, and at least a fifth of all, after which local search is stuck."""
-
-ENOUGH = 20
-"""Calls for each variable that have to be left then for a population to take over."""
 
 PROBED = 20
 """Calls in all, from which on one is spent on the question whether values scatter."""
@@ -125,16 +120,25 @@ class Auto(BaseOptimizer):
         return self._began > 0 and self._is_few() and isinstance(self._inner, Mix) and not self._constrained
 
     def _is_few(self) -> bool:
+        return self._few_calls() > 0
+
+    def _few_calls(self) -> int:
+        """Give all calls where they are few, for batches that are narrow; else 0."""
         most = self.limits.max_evaluations
-        return most is not None and most < FEW * self.n and self.min_batch <= NARROW
+        return most if most is not None and most < FEW * self.n and self.min_batch <= NARROW else 0
 
     def insight(self) -> Insight | None:
         """Show what the present search does."""
         return self._inner.insight()
 
     def prepare(self) -> None:
-        """Compile or load what is needed at first."""
+        """Compile or load what is needed at first, and what may take over where that is stuck.
+
+        Whether values scatter, or come with violations, nobody knows before the first of them.
+        """
         self._inner.prepare()
+        if stuck_after(self.n, self._few_calls()) is not None:
+            Mix(n=4, seed=0).prepare()
 
     def propose(self) -> Bits:
         """Ask whoever searches, or for one row again, shape (rows, n)."""
@@ -236,11 +240,9 @@ class Auto(BaseOptimizer):
 
     def _is_stuck(self) -> bool:
         """Whether local search has found nothing for long, and enough calls are left for something else."""
-        most = self.limits.max_evaluations
-        if self._stage != _SEARCH or not isinstance(self._inner, ILS) or most is None or self.stop is not None:
+        if self._stage != _SEARCH or not isinstance(self._inner, ILS) or self.stop is not None:
             return False
-        patience = max(STUCK * self.n, most // 5)
-        return self.calls - self._improved >= patience and most - self.calls >= ENOUGH * self.n
+        return is_stuck(self.n, self._few_calls(), made=self.calls, idle=self.calls - self._improved)
 
     def _take_over(self, kind: int) -> None:
         self._began, self._generation = self.calls, self.generation

@@ -15,6 +15,7 @@ MODELLED = 2
 """How many maxima of the Walsh model are contenders."""
 
 _MOST_ENTRIES = 2**28  # bits of all rows that are remembered
+_MODEL = Walsh(max_rows=REMEMBERED, screened=0)
 
 
 def distinct(rows: Bits) -> Bits:
@@ -42,6 +43,10 @@ class Seen:
         self._total = 0  # rows that came
         self._parts: list[tuple[Bits, Fitness]] = []
         self._count = 0
+
+    def prepare(self) -> None:
+        """Compile or load the kernels of the model."""
+        _MODEL.prepare()
 
     def add(self, rows: Bits, values: Fitness) -> None:
         """Take rows, shape (rows, n), and their values, shape (rows,)."""
@@ -71,7 +76,7 @@ class Seen:
         weights, r2 = ridge(rows, values)
         if r2 > 0:
             found.append((weights > 0).astype(np.uint8)[None])
-        function = Walsh(max_rows=REMEMBERED, screened=0).fit(rows, values, rng=rng)
+        function = _MODEL.fit(rows, values, rng=rng)
         if function.r2 > 0:
             found.append(function.maxima(MODELLED, rng=rng, start=start))
         return np.concatenate(found)

@@ -92,8 +92,7 @@ class Contest(BaseOptimizer):
         self._plan = Plan(contenders=1, halving=0, final=0)
         self._tops = Measurements(self.n, most=TOPS)
         self._seen = Seen(self.n)
-        self._contenders = Measurements(self.n)
-        self._winner = Measurements(self.n)
+        self._contenders, self._winner = Measurements(self.n), Measurements(self.n)
 
     @property
     def popsize(self) -> int | None:
@@ -120,8 +119,9 @@ class Contest(BaseOptimizer):
         return self.inner.insight() if isinstance(self.inner, BaseOptimizer) else None
 
     def prepare(self) -> None:
-        """Compile or load what the search needs."""
+        """Compile or load what the search needs, and the model that says what is worth measuring again."""
         self.inner.prepare()
+        self._seen.prepare()
 
     def propose(self) -> Bits:
         """Ask the search, or give rows as often as they are measured, shape (rows, n)."""

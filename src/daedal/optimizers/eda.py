@@ -16,7 +16,7 @@ from daedal.optimizers.configuration import Configuration
 from daedal.optimizers.insight import Insight
 from daedal.optimizers.popsize import LEAST_POPSIZE, check_population, choose_popsize, three_generations
 from daedal.optimizers.records import Info
-from daedal.optimizers.replacement import REPLACEMENTS, Scored
+from daedal.optimizers.replacement import REPLACEMENTS, Scored, load_kernels
 from daedal.optimizers.restarts import POPULATION_LIMITS, Restarts
 from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, stream
@@ -40,7 +40,7 @@ class EDA(BaseOptimizer):
     model
         What is fitted to the parents.
     popsize
-        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so.
+        Parents and candidates together; None: 500 + 40 n, at most 16,000, or less where `max_evaluations` says so.
     seed
         Same seed, same run; None: a fresh one, to be read from `seed`.
     limits
@@ -89,8 +89,7 @@ class EDA(BaseOptimizer):
         self.popsize = choose_popsize(popsize, self.n, most, model=model)
         check_one_of("selection", selection, tuple(SELECTIONS))
         check_one_of("replacement", replacement, tuple(REPLACEMENTS))
-        self.selection = selection
-        self.replacement = replacement
+        self.selection, self.replacement = selection, replacement
         self._check_initial()
         # Rows below are in the model's coding: XORed with the mask.
         nothing = (np.empty((0, self.n), dtype=np.uint8), np.empty(0))
@@ -100,9 +99,10 @@ class EDA(BaseOptimizer):
         self._fitted_before: Fitted | None = None  # of the generation told last, while the next is asked for
 
     def prepare(self) -> None:
-        """Compile or load the model's kernels, unless the run ends with the first population."""
+        """Compile or load the kernels of model and replacement, unless the run ends with the first population."""
         if self.limits.max_generations != 0 and (self.generation or self.rows_left(self.popsize + 1) > self.popsize):
             self.model.prepare()
+            load_kernels(self.replacement)
 
     def propose(self) -> Bits:
         """Give the first population, or candidates, shape (rows, n)."""
@@ -243,8 +243,8 @@ class EDAConfiguration(Configuration):
         How candidates enter the population: "parents" (beside the parents) or "rtr" (restricted tournament replacement,
         which keeps different solutions side by side).
     popsize
-        Parents and candidates together; None: `default_popsize(n)`, or less where `max_evaluations` says so; "auto":
-        one population after the other, each twice as large as the one before (`Restarts`).
+        Parents and candidates together; None: 500 + 40 n, at most 16,000, or less where `max_evaluations` says so;
+        "auto": one population after the other, each twice as large as the one before, from 16 on.
 
     Examples
     --------

@@ -93,6 +93,7 @@ class ILS(BaseOptimizer):
         small = ILS(n=6, seed=0, min_batch=2)
         while small.stop is None:
             small.tell(small.ask().sum(axis=1))
+        small._memory.grow()  # as where it is full
 
     def encode(self, encoding: Encoding | None) -> None:
         """Hear, before the first row, what the bits are codes of."""

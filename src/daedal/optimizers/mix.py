@@ -224,6 +224,7 @@ def _load_kernels() -> None:
         small.tell(small.ask().sum(axis=1) % 3)
         small.insight()
     small.population.memory.add_rows(np.zeros((1, 4), np.uint8))  # as the model does
+    small.population.memory.grow()  # as where it is full
 
 
 def _model_for(n: int) -> Walsh:

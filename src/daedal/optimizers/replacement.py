@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -38,3 +39,10 @@ def rtr(population: Scored, parents: Scored, candidates: Scored, rng: np.random.
 
 REPLACEMENTS: dict[str, Replacement] = {"parents": keep_parents, "rtr": rtr}
 """The strategies by name."""
+
+
+@cache
+def load_kernels(replacement: str) -> None:
+    """Compile or load what a strategy needs, by a population of two."""
+    two = np.zeros((2, 3), dtype=np.uint8), np.zeros(2)
+    REPLACEMENTS[replacement](two, two, two, np.random.default_rng(0))

@@ -150,6 +150,10 @@ class RowMemory:
         self.table = self.table._replace(slots=np.zeros(slots, np.uint64))
         kernels.rowtable.rebuild(self.table.slots, self.table.keys, count)
 
+    def grow(self) -> None:
+        """Make room for more rows than there is now."""
+        self.reserve(len(self.table.values) - self.count + 1)
+
     def state(self) -> State:
         """Give all rows and values."""
         count = self.count

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import daedal
@@ -62,3 +64,9 @@ def test_docstrings_that_say_nothing(doc: str | None) -> None:
 def test_every_setting_of_every_algorithm_is_described(name: str) -> None:
     for parameter in daedal.algorithms()[name].parameters().values():
         assert parameter.meaning, parameter.name
+        assert not {"default_popsize", "Restarts"} & set(re.findall(r"\w+", parameter.meaning)), parameter.name
+
+
+def test_one_text_for_two_settings_is_about_both() -> None:
+    settings = daedal.algorithms()["dae"].parameters()
+    assert settings["init"].meaning != settings["init_scale"].meaning

@@ -36,6 +36,7 @@ def budget_sheet(rows: Sequence[BudgetRow], *, without: Sequence[str] = ()) -> S
     optional = {
         "popsize": any(row.popsize is not None for row in rows),
         "failed": any(row.failed for row in rows),
+        "solved": any(row.solved is not None or not row.complete for row in rows),
         "ERT": any(row.solved is not None and row.runs for row in rows),
     }
     names = [name for name in _COLUMNS if optional.get(name, True) and name not in without]
@@ -71,6 +72,8 @@ def budget_legend(rows: Sequence[BudgetRow], test: Test, correct: bool) -> list[
         and not possible,
         "ERT: expected running time, the calls of all runs over the number of solved runs.": judged,
         "CPU seconds, calls and batches are means over whole runs.": runs > 0,
+        f"?, {UNKNOWN}: no optimum or target is known, so nobody can tell what is solved.": judged
+        and any(row.solved is None for row in rows),
         f"{NONE} no run has solved it.": any(row.solved == 0 and row.runs for row in rows),
         f"{OPEN} not all runs are made yet: nothing has a rank or a star before.": not complete,
         "failed: these runs ended with an error; they count as not solved and are left out of all other figures.": any(

@@ -91,9 +91,19 @@ def test_without_an_optimum_there_is_no_expected_running_time() -> None:
         for run in of_cell.values():
             run.success = None
     header, _, first, *_ = table_of(budget_markdown(some_rows(runs)))
-    assert "ERT" not in header
-    assert "?/8" in first
+    assert not {"ERT", "solved"} & set(header)
+    assert not any("?" in cell for cell in first)
     assert "ERT" not in " ".join(budget_legend(some_rows(runs), "signed-rank", False))
+
+
+def test_a_problem_without_an_optimum_beside_others_has_signs_that_are_explained() -> None:
+    runs = some_runs()
+    for run in next(iter(runs.values())).values():
+        run.success = None
+    text = budget_markdown(some_rows(runs))
+    assert "?/8" in text
+    assert "?, n/a: no optimum or target is known" in text
+    assert "n/a" not in budget_markdown(some_rows())
 
 
 @pytest.mark.parametrize(
