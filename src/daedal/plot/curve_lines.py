@@ -15,16 +15,16 @@ from daedal.studies.snapshot import Snapshot, shown_cell
 from daedal.studies.spec import StudyProblem
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 
-def draw_anytime(axes: Axes, snapshot: Snapshot, problem: StudyProblem) -> dict[Line2D, str]:
+def draw_anytime(axes: Axes, snapshot: Snapshot, problem: StudyProblem) -> dict[Artist, str]:
     """Draw the median of the best values against evaluations, the quartiles as a band; give the lines and their names.
 
     Each algorithm has the population size, or budget, that stands for it: see `shown_cells`.
     """
-    lines = {}
+    lines: dict[Artist, str] = {}
     for curve in anytime_curves(snapshot):
         if curve.problem == problem:
             look = line_look(snapshot, curve.algorithm.name)
@@ -42,12 +42,12 @@ def draw_anytime(axes: Axes, snapshot: Snapshot, problem: StudyProblem) -> dict[
     return lines
 
 
-def draw_runtime(axes: Axes, snapshot: Snapshot, problems: Sequence[StudyProblem]) -> dict[Line2D, str]:
+def draw_runtime(axes: Axes, snapshot: Snapshot, problems: Sequence[StudyProblem]) -> dict[Artist, str]:
     """Draw the share of runs that are solved against evaluations, of several problems together; give lines and names.
 
     A line ends, with its marker, at the most evaluations that any run took.
     """
-    lines = {}
+    lines: dict[Artist, str] = {}
     curves = runtime_curves(snapshot)
     for algorithm in snapshot.study.algorithms:
         cells = [shown_cell(snapshot.study, snapshot.runs, problem, algorithm) for problem in problems]
