@@ -17,7 +17,7 @@ from daedal.result.best_curve import best_curve, best_found
 from daedal.result.importance import losses, ranked
 from daedal.result.linkage import Linkage
 from daedal.result.variables import learned_linkage, variables_of
-from daedal.result.wording import problem_text
+from daedal.result.wording import evaluations_title, problem_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +45,8 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
     --------
     >>> import daedal
     >>> result = daedal.maximize("onemax:n=30", algorithm="umda", popsize=100, seed=1)
-    >>> daedal.plot.convergence(result).get_xlabel()
-    'Evaluations'
+    >>> daedal.plot.convergence(result).get_ylabel()
+    'Value'
     """
     if not result.history:
         raise ValueError("expected a result with a history, got one without any generation")
@@ -69,7 +69,7 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
         if (found := best_found(result, result.history)) is not None:  # the last step may be at the very end
             axes.plot(*found, color=COLOURS[0], marker="o", markersize=5.0, clip_on=False, zorder=3, label="_found")
         draw_goal(axes, result.optimum, result.limits.target, minimize=result.minimize)
-        axes.set_xlabel("Evaluations")
+        axes.set_xlabel(evaluations_title(repeated=result.cached > 0).capitalize())
         axes.set_ylabel("Value" + (" (smaller is better)" if result.minimize else ""))
         axes.set_title(plain_text(_title(result)), loc="left")
         axes.margins(x=0.02, y=0.08)

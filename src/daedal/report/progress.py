@@ -14,7 +14,7 @@ from daedal.report.markup import paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result
 from daedal.result.best_curve import best_curve
-from daedal.result.wording import calls_of
+from daedal.result.wording import calls_of, evaluations_title
 from daedal.types import Json
 
 _MOST_BARS = 200
@@ -43,7 +43,7 @@ def progress(result: Result) -> Section | None:
         "height": 380,
         "hovermode": "x unified",
         "legend": {"traceorder": "reversed"},
-        "xaxis": axis(f"evaluations{', repeated rows included' if result.cached else ''}", rangemode="tozero"),
+        "xaxis": axis(evaluations_title(repeated=result.cached > 0), rangemode="tozero"),
         "yaxis": axis(f"value{worse}"),
         "shapes": shapes,
         "annotations": notes,
