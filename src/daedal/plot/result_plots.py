@@ -170,7 +170,7 @@ def population(result: Result, *, ax: Axes | None = None) -> Axes:
     3
     """
     trace = _trace(result)
-    looks = list(dict.fromkeys((0, (len(trace.generations) - 1) // 2, len(trace.generations) - 1)))
+    looks = trace.shown_looks()
     with axes_to_draw_on(ax, (2.6 * len(looks) + 0.6, 3.4)) as axes:
         step = result.n * (1 + _GAP)
         sharp = "nearest" if result.n <= _MOST_SHARP else "auto"  # beyond, a variable is narrower than a dot

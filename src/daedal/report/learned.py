@@ -100,14 +100,26 @@ def population(result: Result, variables: Variables, order: NDArray[np.intp]) ->
     trace = result.trace
     if trace is None or not len(trace.rows):
         return None
-    looks = sorted({0, len(trace.generations) // 2, len(trace.generations) - 1})
     starts = bins(result.n)
     names = bin_labels([variables.bit_labels[i] for i in order.tolist()], starts)
-    figures = [_rows(trace, look, order, starts, names) for look in looks if len(trace.population(look)[0])]
+    figures = [
+        _rows(trace, look, order, starts, names) for look in trace.shown_looks() if len(trace.population(look)[0])
+    ]
     ordered = not np.array_equal(order, np.arange(len(order)))
     beside = " Columns of variables that hang together stand side by side." if ordered else ""
-    said = f"Rows of the population, best on top; blue is a one.{beside}"
+    said = f"Rows of the population, best on top; blue is a one.{beside}{_without_best(result, trace)}"
     return Section("population", "The population", [paragraph(said), Row(figures), *_binned(result.n, starts)])
+
+
+def _without_best(result: Result, trace: Trace) -> str:
+    """Say why the last population is worse than the answer, and than means of generations, where it is."""
+    values = trace.population(-1)[1]
+    if not len(values) or not (values.min() > result.fitness if result.minimize else values.max() < result.fitness):
+        return ""
+    return (
+        " These are the rows that the search keeps; the mean of a generation is that of the rows evaluated in it. "
+        "Where the search has begun a new population, the last one need not hold the best solution."
+    )
 
 
 def _rows(trace: Trace, look: int, order: NDArray[np.intp], starts: NDArray[np.intp], names: Sequence[Json]) -> Figure:
@@ -155,9 +167,7 @@ def _linkage_map(name: str, linkage: Linkage, order: NDArray[np.intp], variables
     np.fill_diagonal(strength, 1.0)  # so that a group is a whole square
     binned = np.maximum.reduceat(np.maximum.reduceat(strength, starts, axis=0), starts, axis=1)
     names = bin_labels([variables.labels[i] for i in order.tolist()], starts)
-    cells = percent(binned)
-    data = heat_map(cells, x=names, y=names, hover="%{x} and %{y}: %{z} %")
-    data["zmin"] = min(90, int(np.quantile(cells, 0.05)))  # what all pairs have in common says nothing
+    data = heat_map(percent(binned), x=names, y=names, hover="%{x} and %{y}: %{z} %")
     layout: dict[str, Json] = {
         "height": 640,
         "meta": {"square": True},

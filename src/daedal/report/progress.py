@@ -13,12 +13,13 @@ from daedal.report.figures import BLUE, COLOURS, ORANGE, TEAL, axis, band, level
 from daedal.report.markup import paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result
-from daedal.result.best_curve import best_curve
+from daedal.result.best_curve import best_curve, best_found
 from daedal.result.wording import calls_of, evaluations_title
 from daedal.types import Json
 
 _MOST_BARS = 200
 _MOST_CURVES = 8
+_ROOM = 1.03  # of the evaluations made: the last step, which may be the one to the optimum, is seen
 
 
 def progress(result: Result) -> Section | None:
@@ -37,13 +38,16 @@ def progress(result: Result) -> Section | None:
     data.append(line(x, numbers(mean), "mean of the generation", ORANGE, line={"width": 1.5}, **marks))
     at, best = zip(*best_curve(result, records), strict=True)
     data.append(line(numbers(at), numbers(best), "best so far", BLUE, line={"shape": "hv"}, **marks))
+    if len(records) > 1 and (found := best_found(result, records)) is not None:
+        there: dict[str, Json] = {"mode": "markers", "marker": {"size": 8}, "cliponaxis": False}
+        data.append(line([found[0]], numbers([found[1]]), "", BLUE, showlegend=False, hoverinfo="skip", **there))
     shapes, notes = _goals(result)
     worse = " (smaller is better)" if result.minimize else ""
     layout: dict[str, Json] = {
         "height": 380,
         "hovermode": "x unified",
         "legend": {"traceorder": "reversed"},
-        "xaxis": axis(evaluations_title(repeated=result.cached > 0), rangemode="tozero"),
+        "xaxis": axis(evaluations_title(repeated=result.cached > 0), range=[0, _ROOM * max(at)]),
         "yaxis": axis(f"value{worse}"),
         "shapes": shapes,
         "annotations": notes,

@@ -13,8 +13,10 @@ from report_helpers import EVIL, SHOWN_EVIL, PageReader, full_result, made_up_tr
 
 import daedal
 from daedal.limits import Limits, StopReason
+from daedal.report.learned import population
 from daedal.report.page import render
 from daedal.report.run_page import run_page
+from daedal.result.variables import variables_of
 
 SECTIONS = ["answer", "progress", "effort", "entropy", "population", "training", "linkage", "importance", "top"]
 
@@ -51,11 +53,50 @@ def test_a_solved_run_says_so_and_names_its_goal() -> None:
 
 def test_values_and_spread_stand_against_evaluations() -> None:
     result = full_result()
-    low, high, mean, best = page_of(result).figures["progress"]["data"]
+    low, high, mean, best, _ = page_of(result).figures["progress"]["data"]
     assert best["x"] == [record.evaluations for record in result.history]
     assert best["y"] == [record.best for record in result.history]
     assert np.allclose(np.array(high["y"]) - np.array(low["y"]), 2.0)
     assert np.allclose(mean["y"], [record.mean for record in result.history])
+
+
+def test_the_last_step_is_seen_and_the_best_has_a_marker() -> None:
+    result = full_result()
+    figure = page_of(result).figures["progress"]
+    first, last = figure["layout"]["xaxis"]["range"]
+    (marker,) = [one for one in figure["data"] if one["mode"] == "markers"]
+    assert first == 0
+    assert last > result.history[-1].evaluations
+    assert marker["y"] == [result.history[-1].best]
+    assert marker["x"][0] <= result.history[-1].evaluations
+    once = page_of(full_result(history=result.history[:1])).figures["progress"]
+    assert [one["mode"] for one in once["data"][-2:]] == ["markers", "markers"]
+
+
+def test_page_and_plots_show_the_same_looks() -> None:
+    for looks, chosen in ((1, [0]), (2, [0, 1]), (3, [0, 1, 2]), (24, [0, 11, 23])):
+        trace = made_up_trace(full_result().x, looks=looks)
+        assert trace.shown_looks() == chosen
+        figures = page_of(full_result(trace=trace)).figures
+        assert [name for name in figures if name.startswith("population-")] == [f"population-{k}" for k in chosen]
+
+
+def test_a_last_population_without_the_best_is_explained_where_it_is_shown() -> None:
+    said, worse = "need not hold the best", made_up_trace(full_result().x)
+    for minimize in (False, True):
+        sign = -1.0 if minimize else 1.0
+        trace = dataclasses.replace(worse, fitness=sign * np.minimum(worse.fitness, 12.0))
+        shown = full_result(trace=trace, minimize=minimize, fitness=sign * 20.0)
+        assert said in str(population(shown, variables_of(shown), np.arange(20)))
+        held = dataclasses.replace(shown, fitness=sign * 12.0)
+        assert said not in str(population(held, variables_of(held), np.arange(20)))
+
+
+def test_colours_of_linkage_begin_with_nothing() -> None:
+    even = made_up_trace(full_result().x, linkage=np.full((20, 20), 0.9, np.float32) + np.eye(20, dtype=np.float32))
+    for trace in (made_up_trace(full_result().x), even):
+        figures = page_of(full_result(trace=trace)).figures
+        assert all(figures[name]["data"][0]["zmin"] == 0 for name in ("linkage", "belief") if name in figures)
 
 
 def test_time_is_that_of_each_generation() -> None:
