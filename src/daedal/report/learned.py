@@ -29,6 +29,8 @@ from daedal.result.variables import Variables
 from daedal.types import Json
 
 _MOST_BARS = 60
+_LONGEST_BELOW = 5  # letters of a name below its bar; beyond, bars lie, and names stand before them
+_BAR = 18  # pixels, of a bar that lies
 _OPENED = 0.1  # more entropy than a generation before, of all variables in the mean: they are others
 _MOST_OUTLINES = 80
 _SOURCES = {"linkage": "Read off from ", "belief": "What the search itself believed: "}
@@ -233,6 +235,8 @@ def _importance_bars(
     loss: NDArray[np.float64], exact: NDArray[np.bool_], chosen: NDArray[np.intp], variables: Variables
 ) -> Figure:
     names = distinct([drawn(variables.labels[i], LONGEST_LABEL) for i in chosen.tolist()])
+    lying = max(map(len, names)) > _LONGEST_BELOW
+    along, across = ("y", "x") if lying else ("x", "y")
     data: list[dict[str, Json]] = []
     for is_exact, name in ((True, "changed alone"), (False, "best with another value")):
         part = exact[chosen] == is_exact
@@ -242,17 +246,21 @@ def _importance_bars(
             {
                 "type": "bar",
                 "name": name,
-                "x": [one for one, there in zip(names, part.tolist(), strict=True) if there],
-                "y": numbers(loss[chosen[part]].tolist()),
+                "orientation": "h" if lying else "v",
+                along: [one for one, there in zip(names, part.tolist(), strict=True) if there],
+                across: numbers(loss[chosen[part]].tolist()),
                 "marker": {"color": BLUE if is_exact else "rgba(0,0,0,0)", "line": {"color": BLUE, "width": 1.2}},
-                "hovertemplate": "%{x}: %{y} worse<extra></extra>",
+                "hovertemplate": f"%{{{along}}}: %{{{across}}} worse<extra></extra>",
             }
         )
+    named = axis("", type="category", categoryorder="array", categoryarray=[*names], showgrid=False)
+    if lying:
+        named |= {"autorange": "reversed", "dtick": 1}  # the first on top, and each with its name
     layout: dict[str, Json] = {
-        "height": 300 + 6 * max(map(len, names)),  # which stand upright where there is little room
+        "height": 90 + _BAR * len(names) if lying else 300 + 6 * max(map(len, names)),
         "bargap": 0.25,
         "showlegend": len(data) > 1,
-        "xaxis": axis("", type="category", categoryorder="array", categoryarray=[*names], showgrid=False),
-        "yaxis": axis("worse by"),
+        f"{along}axis": named,
+        f"{across}axis": axis("worse by"),
     }
     return Figure(name="importance", data=data, layout=layout)

@@ -155,6 +155,21 @@ def test_importance_is_exact_where_a_variable_alone_was_changed() -> None:
     assert len(found) + len(bounds) == 20
 
 
+def test_bars_with_long_names_lie_and_each_has_its_name() -> None:
+    named = full_result(names=tuple(f"a long name, the {i}th" for i in range(20)))
+    short, long = (page_of(result).figures["importance"] for result in (full_result(), named))
+    assert {one["orientation"] for one in short["data"]} == {"v"}
+    assert {one["orientation"] for one in long["data"]} == {"h"}
+    shown = [name for one in long["data"] for name in one["y"]]
+    assert sorted(shown) == sorted(named.names or ())
+    assert long["layout"]["yaxis"]["dtick"] == 1
+    assert long["layout"]["height"] > 12 * len(shown)
+    values = {name: value for one in long["data"] for name, value in zip(one["y"], one["x"], strict=True)}
+    first, *_, last = long["layout"]["yaxis"]["categoryarray"]
+    assert values[first] == max(values.values())
+    assert values[last] == min(values.values())
+
+
 def test_the_best_rows_have_their_differences_marked() -> None:
     page = page_of(full_result())
     assert page.count("mark") == 9  # ten rows, the best one of which differs in nothing
