@@ -69,8 +69,24 @@ def test_the_last_step_is_seen_and_the_best_has_a_marker() -> None:
     assert last > result.history[-1].evaluations
     assert marker["y"] == [result.history[-1].best]
     assert marker["x"][0] <= result.history[-1].evaluations
-    once = page_of(full_result(history=result.history[:1])).figures["progress"]
-    assert [one["mode"] for one in once["data"][-2:]] == ["markers", "markers"]
+
+
+def test_one_generation_is_seen() -> None:
+    mean, best = page_of(full_result(history=full_result().history[:1])).figures["progress"]["data"]
+    assert "markers" in mean["mode"]
+    assert "markers" in best["mode"]
+    assert mean["error_y"]["array"] == [1.0]
+
+
+def test_short_times_are_milliseconds() -> None:
+    result = full_result()
+    history = tuple(
+        dataclasses.replace(one, seconds=one.seconds / 1e3, objective_seconds=one.objective_seconds / 1e3)
+        for one in result.history
+    )
+    shown = page_of(dataclasses.replace(result, history=history)).figures["time"]
+    assert np.allclose(shown["data"][0]["y"], 0.15)
+    assert shown["layout"]["yaxis"]["title"]["text"].startswith("milliseconds")
 
 
 def test_page_and_plots_show_the_same_looks() -> None:
@@ -234,6 +250,7 @@ def test_one_generation_and_values_that_are_not_finite() -> None:
 def test_what_failed_is_listed() -> None:
     failures = (daedal.Failure("0101", EVIL),)
     page = page_of(full_result(evaluated=257, failed=3, failures=failures))
+    assert "; 3 failed" in page.text  # in the answer, too
     assert "3 of 260 calls failed. This is the first." in page.text
     assert SHOWN_EVIL in page.text
 
