@@ -110,7 +110,7 @@ def test_a_text_is_shown_and_runs_nothing(browser: Browser, pages: dict[str, Pat
     tab.figures()
     assert SHOWN_EVIL in tab.value("document.querySelector('h1').textContent")
     assert tab.value("document.querySelectorAll('script').length") == 3
-    labels = tab.value("[...document.querySelectorAll('[data-figure=importance] .xtick')].map(one => one.textContent)")
+    labels = tab.value("[...document.querySelectorAll('[data-figure=importance] .ytick')].map(one => one.textContent)")
     assert labels
     assert all(label.startswith("<script>alert(1)</scri") for label in labels)
     assert tab.complaints() == []  # a dialog would also have kept the page from answering

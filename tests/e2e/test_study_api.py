@@ -209,6 +209,15 @@ def test_what_makes_no_study_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+def test_the_card_says_shortly_where_the_store_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    parts: dict[str, Any] = {"problems": "onemax:n=6", "algorithms": "umda", "popsizes": [20], "runs": 1}
+    assert ">own.db<" in daedal.study(**parts, store="own.db")._repr_html_()
+    assert ">../results.db<" in daedal.study(**parts, store="../here/../results.db")._repr_html_()
+    assert ">/r.db<" in daedal.study(**parts, store="/r.db")._repr_html_()
+
+
 def test_names_are_shown_and_never_obeyed(tmp_path: Path) -> None:
     bad = "<script>alert(1)</script>"
     some = daedal.study(

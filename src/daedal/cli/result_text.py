@@ -23,7 +23,9 @@ def show(result: Result, console: Console, *, again: Sequence[str] | None = None
     console.print()
     write_line(console, _headline(result))
     for name, text in _solution(result):
-        console.print(Text(f"{name:<{MARGIN}}{text}"), soft_wrap=True)  # in one piece, to be copied
+        # In one piece, to be copied: what a terminal has to break begins at its edge, as all its parts do.
+        broken = result.best is None and console.is_terminal and MARGIN + len(text) > console.width
+        console.print(Text(f"{name}\n{text}" if broken else f"{name:<{MARGIN}}{text}"), soft_wrap=True)
     lines = [*_violated(result), ("effort", effort_text(result)), ("stop", result.stop.message)]
     if result.explanation:
         lines.append(("chosen", printable(result.explanation)))

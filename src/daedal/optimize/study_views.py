@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from daedal.settings.texts import counted
@@ -10,7 +11,10 @@ from daedal.studies.status import Status
 from daedal.studies.tables.html import escaped
 from daedal.studies.tables.table import StudyTable
 
-_BOX = "display:inline-block;max-width:100%;padding:10px 14px;border:1px solid #8888;border-radius:6px;line-height:1.5"
+_BOX = (
+    "display:inline-block;box-sizing:border-box;max-width:100%;overflow-x:auto;padding:10px 14px;"
+    "border:1px solid #8888;border-radius:6px;line-height:1.5"
+)
 _SOFT = "opacity:.7;font-size:.9em"
 _MOST_ERRORS = 3
 
@@ -46,8 +50,17 @@ def card(snapshot: Snapshot, status: Status, store: Path) -> str:
     errors = list(status.errors.items())[:_MOST_ERRORS]
     parts = [
         f"<div><b>{escaped(counts_text(snapshot, status))}</b></div>",
-        f'<div style="{_SOFT}">{escaped(str(store))}</div>',
+        f'<div style="{_SOFT}">{escaped(_short_path(store))}</div>',
         table.html(),
         *(f"<div>{escaped(counted(times, 'time'))}: {escaped(error)}</div>" for error, times in errors),
     ]
     return f'<div style="{_BOX}">{"".join(parts)}</div>'
+
+
+def _short_path(store: Path) -> str:
+    """Give where a store is, as seen from here, or from the root where that is shorter."""
+    there = str(store.resolve())
+    try:
+        return min(os.path.relpath(there, Path.cwd().resolve()), there, key=len)
+    except (OSError, ValueError):  # here is no longer, or on another drive
+        return there

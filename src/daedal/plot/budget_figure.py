@@ -24,6 +24,7 @@ from daedal.studies.spec import StudyProblem
 from daedal.studies.tables import problem_title
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -52,7 +53,7 @@ def draw_budgets(rows: Sequence[BudgetRow], names: Sequence[str] = ()) -> Figure
         size = (max(across * _PANEL[0], 5.0), down * _PANEL[1] + _LEGEND)
         figure: Figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
         grid = figure.subplots(down, across, squeeze=False).ravel().tolist()
-        lines: dict[Line2D, str] = {}
+        lines: dict[Artist, str] = {}
         for place, (axes, panel) in enumerate(zip(grid, panels, strict=False)):
             drawn = _draw_panel(axes, panel, numbers)
             lines = lines or {line: name for name, line in drawn.items()}

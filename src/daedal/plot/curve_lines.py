@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daedal.plot.style import COLOURS, GREY, LINES, MARKERS, draw_goal, log_axis, shortened
+from daedal.result.wording import evaluations_title
 from daedal.settings.texts import counted
-from daedal.studies.anytime import AnytimeCurve, anytime_curves
-from daedal.studies.curves import RuntimeCurve, known_optimum, runtime_curves
+from daedal.studies.anytime import AnytimeCurve, anytime_curves, first_evaluations
+from daedal.studies.curves import RuntimeCurve, known_optimum, rows_repeat, runtime_curves
 from daedal.studies.snapshot import Snapshot, shown_cell
 from daedal.studies.spec import StudyProblem
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 
-def draw_anytime(axes: Axes, snapshot: Snapshot, problem: StudyProblem) -> dict[Line2D, str]:
+def draw_anytime(axes: Axes, snapshot: Snapshot, problem: StudyProblem) -> dict[Artist, str]:
     """Draw the median of the best values against evaluations, the quartiles as a band; give the lines and their names.
 
     Each algorithm has the population size, or budget, that stands for it: see `shown_cells`.
     """
-    lines = {}
+    lines: dict[Artist, str] = {}
     for curve in anytime_curves(snapshot):
         if curve.problem == problem:
             look = line_look(snapshot, curve.algorithm.name)
@@ -35,20 +36,22 @@ def draw_anytime(axes: Axes, snapshot: Snapshot, problem: StudyProblem) -> dict[
             axes.plot(curve.evaluations[-1:], median[-1:], **_end_look(snapshot, curve.algorithm.name))
             lines[line] = curve_name(curve)
     draw_goal(axes, known_optimum(snapshot, problem), problem.target, minimize=problem.minimize)
-    axes.set_xlabel("Evaluations")
+    axes.set_xlabel(_evaluations(snapshot, [problem]))
     axes.set_ylabel("Best value" + (" (smaller is better)" if problem.minimize else ""))
     axes.set_title("median and quartiles", loc="right", fontsize=8, color=GREY)
     log_axis(axes)
     return lines
 
 
-def draw_runtime(axes: Axes, snapshot: Snapshot, problems: Sequence[StudyProblem]) -> dict[Line2D, str]:
+def draw_runtime(axes: Axes, snapshot: Snapshot, problems: Sequence[StudyProblem]) -> dict[Artist, str]:
     """Draw the share of runs that are solved against evaluations, of several problems together; give lines and names.
 
-    A line ends, with its marker, at the most evaluations that any run took.
+    Lines begin where runs have their first values; a line ends, with its marker, at the most evaluations that any run
+    took.
     """
-    lines = {}
+    lines: dict[Artist, str] = {}
     curves = runtime_curves(snapshot)
+    begin, any_solved = first_evaluations(snapshot, problems), False
     for algorithm in snapshot.study.algorithms:
         cells = [shown_cell(snapshot.study, snapshot.runs, problem, algorithm) for problem in problems]
         wanted = {(cell.problem, cell.popsize, cell.budget) for cell in cells if cell is not None}
@@ -60,9 +63,11 @@ def draw_runtime(axes: Axes, snapshot: Snapshot, problems: Sequence[StudyProblem
         if not found:
             continue
         solved = np.sort(np.concatenate([curve.evaluations for curve in found]))
+        any_solved |= len(solved) > 0
         share = np.arange(1, len(solved) + 1) / sum(curve.runs for curve in found)
         end = max(curve.longest for curve in found)
-        first = solved[0] if len(solved) else max(1, min(curve.longest for curve in found) // 2)
+        known = [end, *solved[:1].tolist(), *([] if begin is None else [begin])]
+        first = max(1, min(known))
         x = np.concatenate([[first], solved, [max(end, first)]])
         y = np.concatenate([[0.0], share, share[-1:] if len(share) else [0.0]])
         look = line_look(snapshot, algorithm.name)
@@ -70,12 +75,19 @@ def draw_runtime(axes: Axes, snapshot: Snapshot, problems: Sequence[StudyProblem
         axes.plot(x[-1:], y[-1:], clip_on=False, **_end_look(snapshot, algorithm.name))
         same = len({(curve.popsize, curve.budget) for curve in found}) == 1
         lines[line] = curve_name(found[0]) if same else algorithm.name
-    axes.set_xlabel("Evaluations")
+    if lines and not any_solved:
+        said = f"no run has solved {'it' if len(problems) == 1 else 'any of them'}"
+        axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", color=GREY)
+    axes.set_xlabel(_evaluations(snapshot, problems))
     axes.set_ylabel("Share of runs solved")
     log_axis(axes)
     axes.set_ylim(-0.02, 1.04)
     axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
     return lines
+
+
+def _evaluations(snapshot: Snapshot, problems: Sequence[StudyProblem]) -> str:
+    return evaluations_title(repeated=rows_repeat(snapshot, problems)).capitalize()
 
 
 def curve_name(curve: AnytimeCurve | RuntimeCurve) -> str:

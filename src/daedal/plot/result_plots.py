@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import importlib
+import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.plot.style import COLOURS, GREY, axes_to_draw_on, draw_goal, plain_text, shortened
+from daedal.plot.style import COLOURS, GREY, axes_to_draw_on, draw_axes_legend, draw_goal, plain_text, shortened
 from daedal.result import Result, Trace
-from daedal.result.best_curve import best_curve
+from daedal.result.best_curve import best_curve, best_found
 from daedal.result.importance import losses, ranked
 from daedal.result.linkage import Linkage
 from daedal.result.variables import learned_linkage, variables_of
-from daedal.result.wording import problem_text
+from daedal.result.wording import evaluations_title, problem_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MOST_BARS = 40
 _MOST_LABELS = 40  # of variables beside a heat map
 _MOST_SHARP = 200
+_MAP = 3.3  # inches, the least side of a map of pairs
+_LETTER_WIDTH, _LINE_HEIGHT = 0.6, 1.25  # of a letter, in its size
 _GAP = 0.06  # between two populations, of the width of one
 
 
@@ -40,8 +45,8 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
     --------
     >>> import daedal
     >>> result = daedal.maximize("onemax:n=30", algorithm="umda", popsize=100, seed=1)
-    >>> daedal.plot.convergence(result).get_xlabel()
-    'Evaluations'
+    >>> daedal.plot.convergence(result).get_ylabel()
+    'Value'
     """
     if not result.history:
         raise ValueError("expected a result with a history, got one without any generation")
@@ -61,13 +66,16 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
         alone = "o" if len(evaluations) == 1 else None  # or one generation would not be seen
         axes.plot(evaluations, mean, color=COLOURS[2], linewidth=1.4, marker=alone, label="mean of a generation")
         axes.step(at, best, where="post", color=COLOURS[0], linewidth=1.8, marker=alone, label="best so far")
+        if (found := best_found(result, result.history)) is not None:  # the last step may be at the very end
+            axes.plot(*found, color=COLOURS[0], marker="o", markersize=5.0, clip_on=False, zorder=3, label="_found")
         draw_goal(axes, result.optimum, result.limits.target, minimize=result.minimize)
-        axes.set_xlabel("Evaluations")
+        axes.set_xlabel(evaluations_title(repeated=result.cached > 0).capitalize())
         axes.set_ylabel("Value" + (" (smaller is better)" if result.minimize else ""))
         axes.set_title(plain_text(_title(result)), loc="left")
         axes.margins(x=0.02, y=0.08)
         handles, names = axes.get_legend_handles_labels()
-        axes.legend(handles[::-1], names[::-1], frameon=False)
+        named = dict(zip(handles[::-1], names[::-1], strict=True))
+        draw_axes_legend(axes, named, own=ax is None)
     return axes
 
 
@@ -98,21 +106,50 @@ def linkage(result: Result, *, ax: Axes | None = None) -> Axes:
             "that has not kept anything of the kind (result.trace.linkage)"
         )
     order = found.order
-    with axes_to_draw_on(ax, (5.6, 4.8)) as axes:
-        image = axes.imshow(found.strength[np.ix_(order, order)], cmap="Blues", vmin=0.0, vmax=1.0)
+    names = [shortened(variables.labels[i]) for i in order] if len(order) <= _MOST_LABELS else []
+    letter = 6 if len(order) > 30 else 8
+    with axes_to_draw_on(ax, _map_size(names, letter), layout="compressed") as axes:
+        strength = found.strength[np.ix_(order, order)]
+        np.fill_diagonal(strength, 1.0)  # so that a group is a whole square
+        image = axes.imshow(strength, cmap="Blues", vmin=0.0, vmax=1.0)
         _frame_groups(axes, found)
         axes.grid(visible=False)
-        few = len(order) <= _MOST_LABELS
-        labels = [plain_text(shortened(variables.labels[i])) for i in order] if few else []
-        small: dict[str, Any] = {"fontsize": 6 if len(order) > 30 else 8}
-        axes.set_xticks(range(len(labels)), labels, rotation=90, **small)
-        axes.set_yticks(range(len(labels)), labels, **small)
-        if not few:
+        step = 1 if ax is None else _every(axes, len(names), letter)
+        labels = [plain_text(name) for name in names[::step]]
+        axes.set_xticks(range(0, len(names), step), labels, rotation=90, fontsize=letter)
+        axes.set_yticks(range(0, len(names), step), labels, fontsize=letter)
+        if not names:
             axes.set_xlabel(f"{len(order):,} variables, those that hang together side by side")
-        source = "\n".join(textwrap.wrap(f"from {plain_text(found.source)}", 70))
-        axes.set_title(f"{plain_text(_title(result))}: linkage\n{source}", loc="left", fontsize=9)
         axes.figure.colorbar(image, ax=axes, label="dependence, 1 is the strongest", shrink=0.8)
+        words = f"{_title(result)}: linkage", f"from {found.source}"
+        axes.set_title(plain_text(words[0]), loc="left", fontsize=9)
+        title = [plain_text(one) for text in words for one in textwrap.wrap(text, _letters_above(axes, own=ax is None))]
+        axes.set_title("\n".join(title), loc="left", fontsize=9)
     return axes
+
+
+def _map_size(names: Sequence[str], letter: int) -> tuple[float, float]:
+    """Give the inches that a map of pairs takes, so that no name touches the next; the names stand on two sides."""
+    side = max(_MAP, len(names) * _LINE_HEIGHT * letter / 72)
+    beside = _LETTER_WIDTH * letter / 72 * max(map(len, names), default=0)
+    return side + beside + 1.6, side + beside + 1.0
+
+
+def _every(axes: Axes, names: int, letter: int) -> int:
+    """Say which of the names along a map's side have room, in axes that are as large as they are."""
+    box = axes.get_window_extent()
+    points = 72 / axes.figure.dpi * min(box.width, box.height)
+    return max(1, math.ceil(names * _LINE_HEIGHT * letter / max(points, 1.0)))
+
+
+def _letters_above(axes: Axes, *, own: bool) -> int:
+    """Say how many letters of a title fit between the left of the axes and the right of their figure, or of them."""
+    figure = cast("Figure", axes.figure)
+    if own:
+        figure.draw_without_rendering()  # which lays it out: then it is known where the axes are
+    box = axes.get_window_extent()
+    width = (figure.bbox.x1 if own else box.x1) - box.x0
+    return max(20, int(width * 72 / figure.dpi / (_LETTER_WIDTH * 9)))
 
 
 def population(result: Result, *, ax: Axes | None = None) -> Axes:
@@ -133,7 +170,7 @@ def population(result: Result, *, ax: Axes | None = None) -> Axes:
     3
     """
     trace = _trace(result)
-    looks = list(dict.fromkeys((0, (len(trace.generations) - 1) // 2, len(trace.generations) - 1)))
+    looks = trace.shown_looks()
     with axes_to_draw_on(ax, (2.6 * len(looks) + 0.6, 3.4)) as axes:
         step = result.n * (1 + _GAP)
         sharp = "nearest" if result.n <= _MOST_SHARP else "auto"  # beyond, a variable is narrower than a dot

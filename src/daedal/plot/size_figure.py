@@ -28,6 +28,7 @@ from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
 from daedal.studies.tables import problem_title
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -48,7 +49,7 @@ def draw_sizes(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
         name, spec = problem_title(problem)
         figure.suptitle(plain_text(shortened(name, 90)), fontsize=12, fontweight="bold")
         left, right = figure.subplots(1, 2, sharey=True)
-        lines: dict[Line2D, str] = {}
+        lines: dict[Artist, str] = {}
         for axes, measure in ((left, "evaluations"), (right, "seconds")):
             drawn = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
             lines = {line: one.name for line, one in zip(drawn, found, strict=True) if found[one]}

@@ -58,7 +58,7 @@ def runtime(store: AnyStore, *, problem: str | None = None, ax: Axes | None = No
             raise ValueError(_nothing("runs of problems whose optimum or target is known"))
         title = problems[0].name if len(problems) == 1 else f"{len(problems)} problems"
         axes.set_title(plain_text(shortened(title)), loc="left")
-        draw_axes_legend(axes, lines)
+        draw_axes_legend(axes, lines, own=ax is None)
     return axes
 
 
@@ -90,7 +90,7 @@ def anytime(store: AnyStore, *, problem: str | None = None, ax: Axes | None = No
         if not lines:
             raise ValueError(_nothing("runs with a history"))
         axes.set_title(plain_text(shortened(chosen.name)), loc="left")
-        draw_axes_legend(axes, lines)
+        draw_axes_legend(axes, lines, own=ax is None)
     return axes
 
 

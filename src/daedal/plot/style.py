@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from daedal.result.wording import short_number
 from daedal.settings.extras import missing_extra
@@ -19,10 +19,10 @@ from daedal.storage.atomic import replace_file
 from daedal.studies.files import FIGURES
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
-    from matplotlib.lines import Line2D
 
 # Seven and four have no common divisor: 28 algorithms differ without colours. The colours differ in lightness, too.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -47,6 +47,8 @@ GREY = "#555555"
 _MOST_INSIDE = 6  # lines that a legend inside of the axes names
 _MOST_COLUMNS = 5  # of a legend
 _LINE = 0.18  # inches, of a legend
+_BELOW = 0.5  # inches from the axes to a legend below them: tick labels and the axis' own are in between
+_BESIDE = 0.8  # inches that labels take beside the axes
 
 
 @contextmanager
@@ -128,7 +130,7 @@ def log_axis(axes: Axes) -> None:
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
-def draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
+def draw_legend(figure: Figure, lines: Mapping[Artist, str]) -> None:
     """Name the lines below the figure, which grows by what that takes."""
     if lines:
         names = [shortened(name) for name in lines.values()]
@@ -145,28 +147,41 @@ def draw_legend(figure: Figure, lines: Mapping[Line2D, str]) -> None:
         _name(legend, lines)
 
 
-def draw_axes_legend(axes: Axes, lines: Mapping[Line2D, str]) -> None:
-    """Name the lines in their axes, or beside them where they are many."""
-    if lines:
-        beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(lines) > _MOST_INSIDE else {"loc": "best"}
-        numbers = [str(number) for number in range(len(lines))]
-        legend = axes.legend(list(lines), numbers, fontsize=8, framealpha=0.8, handlelength=3.0, **beside)
-        legend.get_frame().set_edgecolor("none")
-        _name(legend, lines)
+def draw_axes_legend(axes: Axes, lines: Mapping[Artist, str], *, own: bool) -> None:
+    """Name the lines below their axes; in a figure of somebody else, inside, or beside where they are many.
+
+    A figure of its own grows by what that takes.
+    """
+    if not lines:
+        return
+    look: dict[str, Any] = {"handles": list(lines), "labels": [str(number) for number in range(len(lines))]}
+    look |= {"fontsize": 8, "framealpha": 0.8, "handlelength": 3.0}
+    if own:
+        figure = cast("Figure", axes.figure)
+        columns = _columns([shortened(name) for name in lines.values()], figure.get_figwidth() - _BESIDE, size=8)
+        down = importlib.import_module("matplotlib.transforms").ScaledTranslation(0, -_BELOW, figure.dpi_scale_trans)
+        look |= {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": axes.transAxes + down}
+        look |= {"ncols": columns, "borderaxespad": 0.0}
+        figure.set_figheight(figure.get_figheight() + _LINE * math.ceil(len(lines) / columns))
+    elif len(lines) > _MOST_INSIDE:
+        look |= {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    legend = axes.legend(**look)
+    legend.get_frame().set_edgecolor("none")
+    _name(legend, lines)
 
 
-def _name(legend: Legend, lines: Mapping[Line2D, str]) -> None:
+def _name(legend: Legend, lines: Mapping[Artist, str]) -> None:
     """Write the names afterwards, because a legend leaves out what begins with an underscore."""
     for text, label in zip(legend.get_texts(), lines.values(), strict=True):
         text.set_text(plain_text(shortened(label)))
 
 
-def _columns(names: Sequence[str], width: float) -> int:
-    """Say in how many columns of a legend, filled one after the other, names fit a width in inches."""
+def _columns(names: Sequence[str], width: float, size: float = 9.0) -> int:
+    """Say in how many columns of a legend, filled one after the other, names of a size fit a width in inches."""
     for columns in range(min(len(names), _MOST_COLUMNS), 1, -1):
         deep = math.ceil(len(names) / columns)
         longest = (max(map(len, names[top : top + deep])) for top in range(0, len(names), deep))
-        if sum(0.75 + 0.075 * letters for letters in longest) <= width:
+        if size / 9 * sum(0.75 + 0.075 * letters for letters in longest) <= width:
             return columns
     return 1
 
@@ -177,11 +192,13 @@ def shortened(name: str, most: int = 44) -> str:
 
 
 @contextmanager
-def axes_to_draw_on(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Iterator[Axes]:
+def axes_to_draw_on(
+    ax: Axes | None, size: tuple[float, float] = (6.4, 4.0), *, layout: str = "constrained"
+) -> Iterator[Axes]:
     """Give axes, or new ones in a figure of its own, to draw on in daedal's style; no setting stays changed."""
     with styled():
         if ax is None:
-            ax = importlib.import_module("matplotlib.pyplot").figure(figsize=size, layout="constrained").add_subplot()
+            ax = importlib.import_module("matplotlib.pyplot").figure(figsize=size, layout=layout).add_subplot()
         yield ax
 
 

@@ -63,7 +63,8 @@ def _facts(result: Result) -> str:
         goal = f"{goal}; target {result.limits.target:.10g}".lstrip("; ")
     if result.measurements > 1:
         goal = f"{goal}; mean of {result.measurements:,} measurements".lstrip("; ")
-    free = f"; {free_text(result)}" if result.cached else ""
+    free = f"; {result.failed:,} failed" if result.failed else ""
+    free += f"; {free_text(result)}" if result.cached else ""
     best_after = f"the best after {counted(result.evaluations_to_best, 'row')}"
     facts = [
         ("best value" if result.feasible else "best value, not feasible", fitness_text(result), goal),

@@ -29,6 +29,8 @@ from daedal.result.variables import Variables
 from daedal.types import Json
 
 _MOST_BARS = 60
+_LONGEST_BELOW = 5  # letters of a name below its bar; beyond, bars lie, and names stand before them
+_BAR = 18  # pixels, of a bar that lies
 _OPENED = 0.1  # more entropy than a generation before, of all variables in the mean: they are others
 _MOST_OUTLINES = 80
 _SOURCES = {"linkage": "Read off from ", "belief": "What the search itself believed: "}
@@ -100,14 +102,26 @@ def population(result: Result, variables: Variables, order: NDArray[np.intp]) ->
     trace = result.trace
     if trace is None or not len(trace.rows):
         return None
-    looks = sorted({0, len(trace.generations) // 2, len(trace.generations) - 1})
     starts = bins(result.n)
     names = bin_labels([variables.bit_labels[i] for i in order.tolist()], starts)
-    figures = [_rows(trace, look, order, starts, names) for look in looks if len(trace.population(look)[0])]
+    figures = [
+        _rows(trace, look, order, starts, names) for look in trace.shown_looks() if len(trace.population(look)[0])
+    ]
     ordered = not np.array_equal(order, np.arange(len(order)))
     beside = " Columns of variables that hang together stand side by side." if ordered else ""
-    said = f"Rows of the population, best on top; blue is a one.{beside}"
+    said = f"Rows of the population, best on top; blue is a one.{beside}{_without_best(result, trace)}"
     return Section("population", "The population", [paragraph(said), Row(figures), *_binned(result.n, starts)])
+
+
+def _without_best(result: Result, trace: Trace) -> str:
+    """Say why the last population is worse than the answer, and than means of generations, where it is."""
+    values = trace.population(-1)[1]
+    if not len(values) or not (values.min() > result.fitness if result.minimize else values.max() < result.fitness):
+        return ""
+    return (
+        " These are the rows that the search keeps; the mean of a generation is that of the rows evaluated in it. "
+        "Where the search has begun a new population, the last one need not hold the best solution."
+    )
 
 
 def _rows(trace: Trace, look: int, order: NDArray[np.intp], starts: NDArray[np.intp], names: Sequence[Json]) -> Figure:
@@ -155,9 +169,7 @@ def _linkage_map(name: str, linkage: Linkage, order: NDArray[np.intp], variables
     np.fill_diagonal(strength, 1.0)  # so that a group is a whole square
     binned = np.maximum.reduceat(np.maximum.reduceat(strength, starts, axis=0), starts, axis=1)
     names = bin_labels([variables.labels[i] for i in order.tolist()], starts)
-    cells = percent(binned)
-    data = heat_map(cells, x=names, y=names, hover="%{x} and %{y}: %{z} %")
-    data["zmin"] = min(90, int(np.quantile(cells, 0.05)))  # what all pairs have in common says nothing
+    data = heat_map(percent(binned), x=names, y=names, hover="%{x} and %{y}: %{z} %")
     layout: dict[str, Json] = {
         "height": 640,
         "meta": {"square": True},
@@ -223,6 +235,8 @@ def _importance_bars(
     loss: NDArray[np.float64], exact: NDArray[np.bool_], chosen: NDArray[np.intp], variables: Variables
 ) -> Figure:
     names = distinct([drawn(variables.labels[i], LONGEST_LABEL) for i in chosen.tolist()])
+    lying = max(map(len, names)) > _LONGEST_BELOW
+    along, across = ("y", "x") if lying else ("x", "y")
     data: list[dict[str, Json]] = []
     for is_exact, name in ((True, "changed alone"), (False, "best with another value")):
         part = exact[chosen] == is_exact
@@ -232,17 +246,21 @@ def _importance_bars(
             {
                 "type": "bar",
                 "name": name,
-                "x": [one for one, there in zip(names, part.tolist(), strict=True) if there],
-                "y": numbers(loss[chosen[part]].tolist()),
+                "orientation": "h" if lying else "v",
+                along: [one for one, there in zip(names, part.tolist(), strict=True) if there],
+                across: numbers(loss[chosen[part]].tolist()),
                 "marker": {"color": BLUE if is_exact else "rgba(0,0,0,0)", "line": {"color": BLUE, "width": 1.2}},
-                "hovertemplate": "%{x}: %{y} worse<extra></extra>",
+                "hovertemplate": f"%{{{along}}}: %{{{across}}} worse<extra></extra>",
             }
         )
+    named = axis("", type="category", categoryorder="array", categoryarray=[*names], showgrid=False)
+    if lying:
+        named |= {"autorange": "reversed", "dtick": 1}  # the first on top, and each with its name
     layout: dict[str, Json] = {
-        "height": 300 + 6 * max(map(len, names)),  # which stand upright where there is little room
+        "height": 90 + _BAR * len(names) if lying else 300 + 6 * max(map(len, names)),
         "bargap": 0.25,
         "showlegend": len(data) > 1,
-        "xaxis": axis("", type="category", categoryorder="array", categoryarray=[*names], showgrid=False),
-        "yaxis": axis("worse by"),
+        f"{along}axis": named,
+        f"{across}axis": axis("worse by"),
     }
     return Figure(name="importance", data=data, layout=layout)

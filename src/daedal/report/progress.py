@@ -13,12 +13,14 @@ from daedal.report.figures import BLUE, COLOURS, ORANGE, TEAL, axis, band, level
 from daedal.report.markup import paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result
-from daedal.result.best_curve import best_curve
-from daedal.result.wording import calls_of
+from daedal.result.best_curve import best_curve, best_found
+from daedal.result.wording import calls_of, evaluations_title
 from daedal.types import Json
 
 _MOST_BARS = 200
 _MOST_CURVES = 8
+_SHORT = 0.1  # seconds, below which milliseconds are easier to read
+_ROOM = 1.03  # of the evaluations made: the last step, which may be the one to the optimum, is seen
 
 
 def progress(result: Result) -> Section | None:
@@ -31,19 +33,26 @@ def progress(result: Result) -> Section | None:
     spread = [math.nan if record.sd is None else record.sd for record in records]
     low, high = (numbers(m + side * s for m, s in zip(mean, spread, strict=True)) for side in (-1, 1))
     data: list[dict[str, Json]] = []
-    if any(value is not None for value in low):
+    known = any(value is not None for value in low)
+    marks: dict[str, Json] = {"mode": "lines" if len(records) > 1 else "lines+markers"}
+    bar: dict[str, Json] = {}
+    if known and len(records) > 1:
         data += band(x, low, high, "mean ± sd", ORANGE)
-    marks: dict[str, Json] = {"mode": "lines" if len(records) > 1 else "markers"}
-    data.append(line(x, numbers(mean), "mean of the generation", ORANGE, line={"width": 1.5}, **marks))
+    elif known:  # a band of one generation would not be seen
+        bar = {"error_y": {"array": numbers(spread), "thickness": 1.2, "width": 4}}
+    data.append(line(x, numbers(mean), "mean of the generation", ORANGE, line={"width": 1.5}, **marks, **bar))
     at, best = zip(*best_curve(result, records), strict=True)
     data.append(line(numbers(at), numbers(best), "best so far", BLUE, line={"shape": "hv"}, **marks))
+    if len(records) > 1 and (found := best_found(result, records)) is not None:
+        there: dict[str, Json] = {"mode": "markers", "marker": {"size": 8}, "cliponaxis": False}
+        data.append(line([found[0]], numbers([found[1]]), "", BLUE, showlegend=False, hoverinfo="skip", **there))
     shapes, notes = _goals(result)
     worse = " (smaller is better)" if result.minimize else ""
     layout: dict[str, Json] = {
         "height": 380,
         "hovermode": "x unified",
         "legend": {"traceorder": "reversed"},
-        "xaxis": axis(f"evaluations{', repeated rows included' if result.cached else ''}", rangemode="tozero"),
+        "xaxis": axis(evaluations_title(repeated=result.cached > 0), range=[0, _ROOM * max(at)]),
         "yaxis": axis(f"value{worse}"),
         "shapes": shapes,
         "annotations": notes,
@@ -80,11 +89,12 @@ def effort(result: Result) -> Section | None:
         figures.append(_bars("batches", x, {"evaluations per batch": (rows, TEAL)}, "evaluations per batch"))
     total, called = history[-1].seconds, history[-1].objective_seconds
     if total > 0:
+        unit, size = ("seconds", 1.0) if summed["seconds"].max() >= _SHORT else ("milliseconds", 1e3)
         both = {
-            "objective": (summed["objective_seconds"], BLUE),
-            "search": (np.maximum(summed["seconds"] - summed["objective_seconds"], 0.0), ORANGE),
+            "objective": (size * summed["objective_seconds"], BLUE),
+            "search": (size * np.maximum(summed["seconds"] - summed["objective_seconds"], 0.0), ORANGE),
         }
-        figures.append(_bars("time", x, both, f"seconds per {each}"))
+        figures.append(_bars("time", x, both, f"{unit} per {each}"))
     if not figures:
         return None
     return Section("effort", "Where the time goes", [*_time_words(result, total, called), Row(figures)])

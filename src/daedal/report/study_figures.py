@@ -11,18 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.report.figures import COLOURS, DASHES, axis, band, level, line, log_axis, numbers
-from daedal.report.markup import escaped
+from daedal.report.markup import escaped, paragraph
 from daedal.report.page import Figure, Part, Row
+from daedal.result.wording import evaluations_title
 from daedal.settings.texts import counted
-from daedal.studies.anytime import AnytimeCurve, anytime_curves
+from daedal.studies.anytime import AnytimeCurve, anytime_curves, first_evaluations
 from daedal.studies.budgets import BudgetRow, analyse_budgets
-from daedal.studies.curves import RuntimeCurve, SizeCurve, known_optimum, runtime_curves, size_curves
+from daedal.studies.curves import RuntimeCurve, SizeCurve, known_optimum, rows_repeat, runtime_curves, size_curves
 from daedal.studies.snapshot import Snapshot, shown_cells
 from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
 from daedal.studies.tables.content import problem_title
 from daedal.types import Json
 
 _MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
+
+_LABELS = 70  # pixels beside a figure of a row
 
 _OfCurve: TypeAlias = Callable[[SizeCurve], NDArray[np.float64]]
 
@@ -46,7 +49,8 @@ def _size_row(number: int, study: Study, curves: Sequence[SizeCurve]) -> Row:
     ]
     figures = []
     for name, title, of_curve, spread in panels:
-        data = []
+        data: list[dict[str, Json]] = []
+        reached: list[float] = []
         for one in curves:
             values = of_curve(one).tolist()
             x: list[float] = one.popsizes.tolist()
@@ -55,11 +59,17 @@ def _size_row(number: int, study: Study, curves: Sequence[SizeCurve]) -> Row:
                 x = [sizes[0], sizes[-1]] if sizes else [1.0]
                 values, error = values[:1] * len(x), None
             data.append(_points(study, one.algorithm, x, values, error))
-        means = [value for one in curves for value in of_curve(one).tolist()]
-        y_axis = _shares(title) if spread is None else log_axis(title, means)
+            reached += _reached(values, error)
+        y_axis = _shares(title) if spread is None else log_axis(title, reached)
         x_axis = log_axis("population size", sizes, at=sizes) if sizes else axis("", showticklabels=False)
-        figures.append(Figure(name=f"{name}-{number}", data=data, layout=_layout(x_axis, y_axis)))
+        figures.append(Figure(name=f"{name}-{number}", data=data, layout=_panel(x_axis, y_axis)))
     return Row(figures)
+
+
+def _reached(values: Sequence[float], bars: Sequence[float] | None) -> list[float]:
+    """Give values and the ends of their bars; one that leads to nothing is followed for a decade."""
+    pairs = zip(values, bars or [0.0] * len(values), strict=True)
+    return [end for value, bar in pairs for end in (max(value - bar, 0.1 * value), value, value + bar)]
 
 
 def _points(
@@ -115,7 +125,7 @@ def _budget_row(number: int, study: Study, rows: Sequence[BudgetRow]) -> Row:
         y_axis = (
             _shares(title) if name == "solved" else axis(title) if name == "best" else log_axis(title, map(value, rows))
         )
-        figures.append(Figure(name=f"{name}-{number}", data=data, layout=_layout(x_axis, y_axis)))
+        figures.append(Figure(name=f"{name}-{number}", data=data, layout=_panel(x_axis, y_axis)))
     return Row(figures)
 
 
@@ -130,29 +140,42 @@ def runtime_figures(snapshot: Snapshot) -> list[Part]:
     parts: list[Part] = []
     for number, problem in enumerate(snapshot.study.problems):
         if found := [one for one in curves if one.problem == problem]:
-            ends = [end for one in found for end in (*one.evaluations.tolist()[:1], max(1, one.longest))]
-            data = [_steps(snapshot.study, one, min(ends)) for one in found]
-            x_axis = log_axis("evaluations", ends)
-            layout = _layout(x_axis, _shares("runs solved (%)"), height=360, hovermode="x unified")
-            parts += [
-                *_heading(snapshot.study, problem),
-                Figure(name=f"runtime-{number}", data=data, layout=layout),
-            ]
+            parts += [*_heading(snapshot.study, problem), _runtime(number, snapshot, problem, found)]
     return parts
 
 
-def _steps(study: Study, curve: RuntimeCurve, first: int) -> dict[str, Json]:
-    """Give a line that rises where a run was solved, up to the end of the longest."""
+def _runtime(number: int, snapshot: Snapshot, problem: StudyProblem, curves: Sequence[RuntimeCurve]) -> Part:
+    """Draw the curves of a problem, from where its runs have their first values on, or say that none has solved it."""
+    if not any(len(one.evaluations) for one in curves):
+        return paragraph("No run has solved it.")
+    ends = [end for one in curves for end in (*one.evaluations.tolist()[:1], max(1, one.longest))]
+    first = min(ends if (begin := first_evaluations(snapshot, [problem])) is None else [begin, *ends])
+    data = [line for one in curves for line in _steps(snapshot.study, one, first)]
+    x_axis = log_axis(_evaluations(snapshot, problem), [first, *ends])
+    layout = _layout(x_axis, _shares("runs solved (%)"), height=360, hovermode="x unified")
+    return Figure(name=f"runtime-{number}", data=data, layout=layout)
+
+
+def _steps(study: Study, curve: RuntimeCurve, first: int) -> list[dict[str, Json]]:
+    """Give a line that rises where a run was solved, up to the end of the longest, and a marker there."""
     place = study.algorithms.index(curve.algorithm)
+    colour = COLOURS[place % len(COLOURS)]
     x, y = curve.evaluations.tolist(), (100 * curve.share).tolist()
-    last = y[-1] if y else 0.0
-    return line(
-        numbers([first, *x, max(curve.longest, *x, first)]),
-        numbers([0.0, *y, last]),
-        _named(curve),
-        COLOURS[place % len(COLOURS)],
-        line={"shape": "hv", "dash": DASHES[place % len(DASHES)]},
-    )
+    x, y = [first, *x, max(curve.longest, *x, first)], [0.0, *y, y[-1] if y else 0.0]
+    look: dict[str, Json] = {"shape": "hv", "dash": DASHES[place % len(DASHES)]}
+    return [line(numbers(x), numbers(y), _named(curve), colour, line=look), _end(place, x[-1], y[-1])]
+
+
+def _end(place: int, x: float, y: float) -> dict[str, Json]:
+    """Give the marker at the end of an algorithm's line: lines may lie on each other, or be upright there."""
+    colour, symbol = COLOURS[place % len(COLOURS)], _MARKERS[place % len(_MARKERS)]
+    marker: dict[str, Json] = {"size": 7, "symbol": symbol}
+    more: dict[str, Json] = {"showlegend": False, "hoverinfo": "skip", "cliponaxis": False, "marker": marker}
+    return line(numbers([x]), numbers([y]), "", colour, mode="markers", **more)
+
+
+def _evaluations(snapshot: Snapshot, problem: StudyProblem) -> str:
+    return evaluations_title(repeated=rows_repeat(snapshot, [problem]))
 
 
 def _named(curve: RuntimeCurve | AnytimeCurve) -> str:
@@ -178,7 +201,9 @@ def anytime_figures(snapshot: Snapshot) -> list[Part]:
         for one in found:
             data += _anytime_lines(snapshot.study, one)
         better = " (smaller is better)" if problem.minimize else ""
-        x_axis = log_axis("evaluations", [end for one in found for end in one.evaluations[[0, -1]].tolist()])
+        x_axis = log_axis(
+            _evaluations(snapshot, problem), [end for one in found for end in one.evaluations[[0, -1]].tolist()]
+        )
         layout = _layout(x_axis, axis(f"best value{better}"), height=360, hovermode="x unified")
         goal = known_optimum(snapshot, problem)
         goal, name = (problem.target, "target") if goal is None else (goal, "optimum")
@@ -196,7 +221,7 @@ def _anytime_lines(study: Study, curve: AnytimeCurve) -> list[dict[str, Json]]:
     low, median, high = (numbers(one.tolist()) for one in (curve.q1, curve.median, curve.q3))
     name = f"{_named(curve)}: median" if not curve.complete else f"{_named(curve)}: median of {curve.runs}"
     middle = line(x, median, name, colour, line={"dash": DASHES[place % len(DASHES)]})
-    return [*band(x, low, high, "", colour), middle]
+    return [*band(x, low, high, "", colour), middle, _end(place, curve.evaluations[-1], curve.median[-1])]
 
 
 def _heading(study: Study, problem: StudyProblem) -> list[Part]:
@@ -206,6 +231,11 @@ def _heading(study: Study, problem: StudyProblem) -> list[Part]:
 
 def _layout(x: dict[str, Json], y: dict[str, Json], *, height: int = 320, **more: Json) -> dict[str, Json]:
     return {"height": height, "showlegend": True, "xaxis": x, "yaxis": y, **more}
+
+
+def _panel(x: dict[str, Json], y: dict[str, Json]) -> dict[str, Json]:
+    """Lay out one figure of a row: all leave the same room for labels, so that their legends break alike."""
+    return _layout(x, {**y, "automargin": False}, margin={"l": _LABELS})
 
 
 def _shares(title: str) -> dict[str, Json]:

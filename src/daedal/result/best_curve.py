@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,3 +26,11 @@ def best_curve(result: Result, records: Sequence[Generation]) -> list[tuple[int,
     if before < at < points[reached][0]:
         points.insert(reached, (at, points[reached][1]))
     return points
+
+
+def best_found(result: Result, records: Sequence[Generation]) -> tuple[int, float] | None:
+    """Give where the curve first has its last value, and this; None where values scatter, or nothing was found."""
+    points = best_curve(result, records)
+    if not points or result.standard_error is not None or not math.isfinite(points[-1][1]):
+        return None
+    return next(point for point in points if point[1] == points[-1][1])

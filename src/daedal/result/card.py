@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from daedal.result.result import Result
 
 _WIDTH, _HEIGHT, _MOST_POINTS = 220, 36, 120
-_BOX = "display:inline-block;max-width:44em;padding:10px 14px;border:1px solid #8888;border-radius:6px;line-height:1.5"
+_BOX = (
+    "display:inline-block;box-sizing:border-box;max-width:min(44em,100%);overflow-wrap:anywhere;padding:10px 14px;"
+    "border:1px solid #8888;border-radius:6px;line-height:1.5"
+)
 _SOFT = "opacity:.7;font-size:.9em"
 
 

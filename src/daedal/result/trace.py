@@ -86,6 +86,11 @@ class Trace:
         logs = [np.log2(share, where=share > 0, out=np.zeros_like(share)) for share in (p, 1 - p)]
         return -(p * logs[0] + (1 - p) * logs[1])
 
+    def shown_looks(self) -> list[int]:
+        """Give the first look, the one in the middle and the last, each once: those that figures show."""
+        count = len(self.generations)
+        return sorted({0, (count - 1) // 2, count - 1}) if count else []
+
     def population(self, look: int) -> tuple[Bits, Fitness]:
         """Give the rows kept of one look, shape (rows, n), best first, and their values."""
         chosen = self.look == (look if look >= 0 else len(self.generations) + look)

@@ -59,6 +59,11 @@ def free_text(result: Result) -> str:
     return f"{counted(result.cached, 'repeated row')} {'was' if result.cached == 1 else 'were'} free"
 
 
+def evaluations_title(*, repeated: bool) -> str:
+    """Call an axis of evaluations, which has more than calls of the objective where rows came again."""
+    return "evaluations, repeated rows included" if repeated else "evaluations"
+
+
 def violation_text(result: Result) -> str:
     """Say by how much x is not feasible; nothing where it is, or nobody knows."""
     if result.feasible or not math.isfinite(result.violation):

@@ -79,6 +79,12 @@ def anytime_curves(snapshot: Snapshot) -> list[AnytimeCurve]:
     return curves
 
 
+def first_evaluations(snapshot: Snapshot, problems: Sequence[StudyProblem]) -> int | None:
+    """Give where the curves of some problems begin, the first of them; None where no history is kept."""
+    firsts = (int(one.evaluations[0]) for one in anytime_curves(snapshot) if one.problem in problems)
+    return min(firsts, default=None)
+
+
 @lru_cache(maxsize=20_000)  # a page that follows a study asks again and again, and opening takes most of the time
 def _history(packed: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Give evaluations and best values of a history; nothing where it has none."""

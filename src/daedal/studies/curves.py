@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from daedal.studies.analysis import Measure, efforts
 from daedal.studies.run import DONE
-from daedal.studies.snapshot import Snapshot, made_runs
+from daedal.studies.snapshot import Snapshot, made_runs, shown_cells
 from daedal.studies.spec import StudyAlgorithm, StudyProblem
 
 
@@ -177,6 +177,17 @@ def failed_runs(snapshot: Snapshot) -> list[FailedRun]:
         for seed in seeds
         if seed in found and found[seed].status != DONE
     ]
+
+
+def rows_repeat(snapshot: Snapshot, problems: Sequence[StudyProblem]) -> bool:
+    """Whether runs of some problems, of the cells that stand for them, have counted rows that cost no call."""
+    made = [
+        run
+        for cell in shown_cells(snapshot.study, snapshot.runs)
+        if cell.problem in problems
+        for run in made_runs(snapshot, cell).values()
+    ]
+    return any((run.total_evaluations or 0) > run.calls for run in made if run.calls is not None)
 
 
 def known_optimum(snapshot: Snapshot, problem: StudyProblem) -> float | None:

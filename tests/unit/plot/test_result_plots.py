@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -68,7 +69,9 @@ def test_convergence_has_best_mean_and_a_band(result: Result) -> None:
     means = np.array([record.mean for record in result.history])
     box = band.get_datalim(axes.transData)
     assert (box.y0, box.y1) == pytest.approx((means.min() - 1, means.max() + 1))
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Evaluations", "Value")
+    assert axes.get_ylabel() == "Value"
+    assert daedal.plot.convergence(dataclasses.replace(result, cached=0)).get_xlabel() == "Evaluations"
+    assert "repeated" in daedal.plot.convergence(dataclasses.replace(result, cached=3)).get_xlabel()
 
 
 def test_convergence_takes_one_generation_infinite_values_and_no_deviations(result: Result) -> None:
@@ -83,6 +86,24 @@ def test_convergence_takes_one_generation_infinite_values_and_no_deviations(resu
     axes.figure.draw_without_rendering()
     with pytest.raises(ValueError, match="without any generation"):
         daedal.plot.convergence(dataclasses.replace(result, history=()))
+
+
+def test_the_legend_lies_below_what_is_drawn(result: Result) -> None:
+    axes = daedal.plot.convergence(dataclasses.replace(result, optimum=20.0))
+    axes.figure.draw_without_rendering()
+    legend = axes.get_legend().get_window_extent()
+    assert legend.y1 <= axes.xaxis.label.get_window_extent().y0
+    assert legend.x0 >= 0
+    assert legend.y0 >= 0
+    assert legend.x1 <= axes.figure.bbox.width
+
+
+def test_a_marker_shows_where_the_best_was_found(result: Result) -> None:
+    (x,), (y,) = line(daedal.plot.convergence(result), "_found").get_data()
+    assert y == result.history[-1].best
+    assert x == next(record.evaluations for record in result.history if record.best == y)
+    scattered = dataclasses.replace(result, standard_error=0.1)
+    assert not [one for one in daedal.plot.convergence(scattered).get_lines() if one.get_label() == "_found"]
 
 
 def test_what_there_is_to_reach_is_a_line(result: Result) -> None:
@@ -114,6 +135,29 @@ def test_many_variables_have_no_labels_and_those_of_a_space_their_names(result: 
     of_space = dataclasses.replace(result, x=x, space=space, trace=made_up_trace(x))
     assert {label.get_text() for label in daedal.plot.linkage(of_space).get_xticklabels()} == {"size", "cost"}
     assert {label.get_text() for label in daedal.plot.importance(of_space).get_xticklabels()} == {"size", "cost"}
+
+
+@pytest.mark.parametrize("n", [2, 30, 40])
+def test_names_of_linkage_neither_touch_nor_leave_the_figure(result: Result, n: int) -> None:
+    x = np.zeros(n, np.uint8)
+    names = tuple(f"the {i}th of many long names" for i in range(n))
+    trace = made_up_trace(x, blocks=2, source="a model of so many rows that its description takes more than a line")
+    shown = dataclasses.replace(result, x=x, names=names, trace=trace)
+    axes = daedal.plot.linkage(shown)
+    axes.figure.draw_without_rendering()
+    (title,) = [one for one in axes.get_children() if getattr(one, "get_text", str)() == axes.get_title(loc="left")]
+    for axis in (axes.xaxis, axes.yaxis):
+        boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
+        assert len(boxes) == n
+        assert not any(a.overlaps(b) for a, b in itertools.pairwise(boxes))
+        for box in (*boxes, title.get_window_extent()):
+            assert box.x0 >= -1
+            assert box.y0 >= -1
+            assert box.x1 <= axes.figure.bbox.width + 1
+            assert box.y1 <= axes.figure.bbox.height + 1
+    given = matplotlib.figure.Figure(figsize=(2, 2)).add_subplot()
+    daedal.plot.linkage(shown, ax=given)
+    assert 0 < len(given.get_yticklabels()) < max(n, 3)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

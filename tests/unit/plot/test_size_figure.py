@@ -219,6 +219,23 @@ def test_numbers_say_which_size_a_point_is() -> None:
         assert by_size["1k"] == points(axes)[0][-1]
 
 
+def test_no_line_runs_through_a_number() -> None:
+    study = a_study(1)
+    runs: Runs = {}
+    for cell in study.cells():
+        size = cell.popsize or 0
+        made = [runs_of(cell, best=10 + size / 200 + seed, evaluations=size * (10 + seed))[seed] for seed in range(2)]
+        runs[cell.key] = dict(enumerate(made))  # with bars in both directions
+    figure = drawn(study, runs)
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    numbers = [text for text in axes.texts if text.get_gid() == "popsize"]
+    assert len(numbers) == 5
+    for line in axes.get_lines():
+        path = line.get_path().transformed(line.get_transform())
+        assert not [text for text in numbers if path.intersects_bbox(text.get_window_extent(), filled=False)]
+
+
 def test_a_line_never_turns_back() -> None:
     study = a_study(1)
     costs = {50: 900, 100: 400, 250: 500, 500: 450, 1000: 2000}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,12 +41,38 @@ def names(axes: Any) -> list[str]:
 def test_runtime_is_the_share_of_solved_runs() -> None:
     axes = daedal.plot.runtime(a_snapshot())
     fast, slow = steps(axes)
-    assert fast.get_xdata().tolist() == [997, 997, 998, 999, 1000, 1000]
+    assert fast.get_xdata().tolist() == [100, 997, 998, 999, 1000, 1000]  # from the first generation on
     assert fast.get_ydata().tolist() == [0, 0.25, 0.5, 0.75, 1, 1]
-    assert slow.get_xdata().tolist() == [1997, 1997, 1998, 1999, 2000]
+    assert slow.get_xdata().tolist() == [100, 1997, 1998, 1999, 2000]
     assert slow.get_ydata().tolist() == [0, 0.25, 0.5, 0.75, 0.75]  # one is not solved
     assert names(axes) == ["rate 0 (popsize 100)", "rate 1 (popsize 100)"]
     assert (axes.get_xscale(), axes.get_title(loc="left")) == ("log", "a trap")
+
+
+def test_where_nobody_has_solved_anything_the_figure_says_so() -> None:
+    snapshot = a_snapshot()
+    assert not daedal.plot.runtime(snapshot).texts
+    failed = {
+        key: {seed: dataclasses.replace(run, success=False) for seed, run in of_cell.items()}
+        for key, of_cell in snapshot.runs.items()
+    }
+    axes = daedal.plot.runtime(dataclasses.replace(snapshot, runs=failed))
+    assert [text.get_text() for text in axes.texts] == ["no run has solved it"]
+    assert {line.get_xdata()[0] for line in steps(axes)} == {100}
+    assert axes.get_xlim()[1] > 2000
+
+
+@pytest.mark.parametrize("calls", [None, 5, 5000])
+def test_evaluations_say_whether_repeated_rows_are_among_them(calls: int | None) -> None:
+    snapshot = a_snapshot()
+    runs = {
+        key: {seed: dataclasses.replace(run, calls=calls) for seed, run in of_cell.items()}
+        for key, of_cell in snapshot.runs.items()
+    }
+    for plot in (daedal.plot.runtime, daedal.plot.anytime):
+        said = plot(dataclasses.replace(snapshot, runs=runs)).get_xlabel()
+        assert said.startswith("Evaluations")
+        assert ("repeated" in said) == (calls == 5)
 
 
 def test_runtime_of_several_problems_together_or_of_one() -> None:

@@ -13,8 +13,10 @@ from report_helpers import EVIL, SHOWN_EVIL, PageReader, full_result, made_up_tr
 
 import daedal
 from daedal.limits import Limits, StopReason
+from daedal.report.learned import population
 from daedal.report.page import render
 from daedal.report.run_page import run_page
+from daedal.result.variables import variables_of
 
 SECTIONS = ["answer", "progress", "effort", "entropy", "population", "training", "linkage", "importance", "top"]
 
@@ -51,11 +53,66 @@ def test_a_solved_run_says_so_and_names_its_goal() -> None:
 
 def test_values_and_spread_stand_against_evaluations() -> None:
     result = full_result()
-    low, high, mean, best = page_of(result).figures["progress"]["data"]
+    low, high, mean, best, _ = page_of(result).figures["progress"]["data"]
     assert best["x"] == [record.evaluations for record in result.history]
     assert best["y"] == [record.best for record in result.history]
     assert np.allclose(np.array(high["y"]) - np.array(low["y"]), 2.0)
     assert np.allclose(mean["y"], [record.mean for record in result.history])
+
+
+def test_the_last_step_is_seen_and_the_best_has_a_marker() -> None:
+    result = full_result()
+    figure = page_of(result).figures["progress"]
+    first, last = figure["layout"]["xaxis"]["range"]
+    (marker,) = [one for one in figure["data"] if one["mode"] == "markers"]
+    assert first == 0
+    assert last > result.history[-1].evaluations
+    assert marker["y"] == [result.history[-1].best]
+    assert marker["x"][0] <= result.history[-1].evaluations
+
+
+def test_one_generation_is_seen() -> None:
+    mean, best = page_of(full_result(history=full_result().history[:1])).figures["progress"]["data"]
+    assert "markers" in mean["mode"]
+    assert "markers" in best["mode"]
+    assert mean["error_y"]["array"] == [1.0]
+
+
+def test_short_times_are_milliseconds() -> None:
+    result = full_result()
+    history = tuple(
+        dataclasses.replace(one, seconds=one.seconds / 1e3, objective_seconds=one.objective_seconds / 1e3)
+        for one in result.history
+    )
+    shown = page_of(dataclasses.replace(result, history=history)).figures["time"]
+    assert np.allclose(shown["data"][0]["y"], 0.15)
+    assert shown["layout"]["yaxis"]["title"]["text"].startswith("milliseconds")
+
+
+def test_page_and_plots_show_the_same_looks() -> None:
+    for looks, chosen in ((1, [0]), (2, [0, 1]), (3, [0, 1, 2]), (24, [0, 11, 23])):
+        trace = made_up_trace(full_result().x, looks=looks)
+        assert trace.shown_looks() == chosen
+        figures = page_of(full_result(trace=trace)).figures
+        assert [name for name in figures if name.startswith("population-")] == [f"population-{k}" for k in chosen]
+
+
+def test_a_last_population_without_the_best_is_explained_where_it_is_shown() -> None:
+    said, worse = "need not hold the best", made_up_trace(full_result().x)
+    for minimize in (False, True):
+        sign = -1.0 if minimize else 1.0
+        trace = dataclasses.replace(worse, fitness=sign * np.minimum(worse.fitness, 12.0))
+        shown = full_result(trace=trace, minimize=minimize, fitness=sign * 20.0)
+        assert said in str(population(shown, variables_of(shown), np.arange(20)))
+        held = dataclasses.replace(shown, fitness=sign * 12.0)
+        assert said not in str(population(held, variables_of(held), np.arange(20)))
+
+
+def test_colours_of_linkage_begin_with_nothing() -> None:
+    even = made_up_trace(full_result().x, linkage=np.full((20, 20), 0.9, np.float32) + np.eye(20, dtype=np.float32))
+    for trace in (made_up_trace(full_result().x), even):
+        figures = page_of(full_result(trace=trace)).figures
+        assert all(figures[name]["data"][0]["zmin"] == 0 for name in ("linkage", "belief") if name in figures)
 
 
 def test_time_is_that_of_each_generation() -> None:
@@ -112,6 +169,21 @@ def test_importance_is_exact_where_a_variable_alone_was_changed() -> None:
     assert bounds["x3"] == pytest.approx(result.fitness - result.trace.others[3], rel=1e-6)
     assert set(found) & set(bounds) == set()
     assert len(found) + len(bounds) == 20
+
+
+def test_bars_with_long_names_lie_and_each_has_its_name() -> None:
+    named = full_result(names=tuple(f"a long name, the {i}th" for i in range(20)))
+    short, long = (page_of(result).figures["importance"] for result in (full_result(), named))
+    assert {one["orientation"] for one in short["data"]} == {"v"}
+    assert {one["orientation"] for one in long["data"]} == {"h"}
+    shown = [name for one in long["data"] for name in one["y"]]
+    assert sorted(shown) == sorted(named.names or ())
+    assert long["layout"]["yaxis"]["dtick"] == 1
+    assert long["layout"]["height"] > 12 * len(shown)
+    values = {name: value for one in long["data"] for name, value in zip(one["y"], one["x"], strict=True)}
+    first, *_, last = long["layout"]["yaxis"]["categoryarray"]
+    assert values[first] == max(values.values())
+    assert values[last] == min(values.values())
 
 
 def test_the_best_rows_have_their_differences_marked() -> None:
@@ -178,6 +250,7 @@ def test_one_generation_and_values_that_are_not_finite() -> None:
 def test_what_failed_is_listed() -> None:
     failures = (daedal.Failure("0101", EVIL),)
     page = page_of(full_result(evaluated=257, failed=3, failures=failures))
+    assert "; 3 failed" in page.text  # in the answer, too
     assert "3 of 260 calls failed. This is the first." in page.text
     assert SHOWN_EVIL in page.text
 

@@ -35,7 +35,7 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
         f"{NONE} the level is not reached with any of the sizes that were tried.": any(
             entry.choice is Unsettled.NONE and row.judged for row, entry in entries
         ),
-        f"{OPEN} not all runs are made yet; 3/7 at 500: of 7 runs with popsize 500, 3 have solved it.": OPEN in signs,
+        f"{OPEN} not all runs are made yet{_so_far(rows)}.": OPEN in signs,
         f"{UNKNOWN} no optimum or target is known, so nobody can tell what is solved; see --sizes.": UNKNOWN in signs,
         "failed: these runs ended with an error; they count as not solved and are left out of the means.": any(
             row.failed for row in rows
@@ -46,6 +46,18 @@ def legend_of(rows: Sequence[Row], published: PublishedTable | None, test: Test,
         "its own.": any(is_another(row.problem, published) for row in rows),
     }
     return [sentence for sentence, holds in sentences.items() if holds]
+
+
+def _so_far(rows: Sequence[Row]) -> str:
+    """Explain the first entry that says how many runs have solved a problem so far, if there is any."""
+    for row in rows:
+        for level in LEVELS:
+            made, text = row.under_way, block_of(row, level, None).ours[0].evaluations.text
+            if made is not None and row.entries[level].choice is Unsettled.OPEN and "/" in text:
+                size = "" if made.popsize is None else f" with popsize {made.popsize:,}"
+                has = "has" if made.solved == 1 else "have"
+                return f"; {text}: of {counted(made.runs, 'run')}{size}, {made.solved:,} {has} solved it"
+    return ""
 
 
 def test_words(test: Test, correct: bool) -> str:
@@ -75,7 +87,8 @@ def _star_sentences(rows: Sequence[Row], lines: Sequence[Line], test: Test, corr
     runs = max((count for counts in rivals.values() for count in counts), default=0)
     how = test_words(test, correct)
     return {
-        f"* significantly smaller than for every other algorithm that reaches the level ({how}).": possible
-        or any(line.evaluations.star or line.seconds.star for line in lines),
+        f"* significantly smaller than for every other algorithm that reaches the level ({how}).": any(
+            line.evaluations.star or line.seconds.star for line in lines
+        ),
         f"With {counted(runs, 'run')} no difference can be significant ({how}).": runs > 0 and not possible,
     }

@@ -65,6 +65,7 @@ def test_what_is_missing_or_failed_is_seen() -> None:
     assert "not all runs are made yet" in legend
     assert "failed: these runs ended with an error" in legend
     assert "rank" not in legend.replace("has a rank", "").replace("signed-rank", "")
+    assert "*" not in " ".join(budget_legend(some_rows({}), "signed-rank", False))
     empty = table_of(budget_markdown(some_rows({})))[2]
     assert empty[4:8] == ["…", "", "…", "0/0 …"]
 
