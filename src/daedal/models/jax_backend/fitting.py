@@ -133,7 +133,8 @@ def _whole(value: int) -> NDArray[np.int32]:
 
 
 def _real(value: float) -> NDArray[np.float32]:
-    return np.asarray(value, dtype=np.float32)
+    with np.errstate(over="ignore"):  # inf, with which training diverges, which is said
+        return np.asarray(value, dtype=np.float32)
 
 
 def _read(model: DAE, job: Job, found: Trained) -> TrainedNetwork:
