@@ -2,7 +2,7 @@
 
     python benchmarks/accelerator.py               # time per epoch over that of the kernels, on one core and on all
     python benchmarks/accelerator.py --networks    # 20 networks side by side, and one after the other
-    python benchmarks/accelerator.py --cost        # work of an epoch, and what two GPUs would need: computed, not measured
+    python benchmarks/accelerator.py --cost        # work of an epoch, and the least time of two GPUs for it, computed
 
 Each line of the first two is a process of its own, in which both sides take turns, so that a ratio is of one process
 and one time of day. "One core" binds the process to a core before JAX is loaded. A time per epoch is the difference of
@@ -92,7 +92,8 @@ def measure(what: str, n: int, batch: int, cores: str) -> None:
 
 
 def epochs_table(sizes: list[int]) -> None:
-    print("| n | batch | cores | numba, ms | jax, ms | jax / numba | jax / numba, CPU time |\n|---|---|---|---|---|---|---|")
+    print("| n | batch | cores | numba, ms | jax, ms | jax / numba | jax / numba, CPU time |")
+    print("|---|---|---|---|---|---|---|")
     for n in sizes:
         for batch in BATCHES:
             for cores in ("one", "all"):
@@ -103,14 +104,14 @@ def epochs_table(sizes: list[int]) -> None:
 
 
 def networks_table(sizes: list[int]) -> None:
-    print("| n | batch | cores | numba, one by one, s | jax, one by one, s | jax, side by side, s | gain in JAX |")
+    print("| n | cores | numba, one by one, s | jax, one by one, s | jax, side by side, s | gain | gain, CPU time |")
     print("|---|---|---|---|---|---|---|")
     for n in sizes:
         for cores in ("one", "all"):
             found = child("networks", n, 100, cores)
             walls = [found[way][0] for way in ("numba", "jax", "together")]
-            cells = [*(f"{wall:.2f}" for wall in walls), f"{walls[1] / walls[2]:.2f}"]
-            print(f"| {n:,} | 100 | {cores} |", " | ".join(cells), "|", flush=True)
+            gains = [found["jax"][k] / found["together"][k] for k in (0, 1)]
+            print(f"| {n:,} | {cores} |", " | ".join(f"{one:.2f}" for one in (*walls, *gains)), "|", flush=True)
 
 
 def main() -> None:
