@@ -113,5 +113,8 @@ def cost_table(sizes: Iterable[int], batches: Mapping[int, int], networks: int) 
                 work = work_of(n, batch, rows, count)
                 least = [work.seconds(gpu) for gpu in GPUS]
                 cells = [f"{1e3 * seconds:.2f} ({bound})" for seconds, bound in least]
-                numbers = f"{work.flops / 1e9:.3g} | {work.bytes / 1e9:.3g} | {work.launches:,}"
+                numbers = " | ".join(
+                    f"{one:,.{0 if one >= 100 else 3}f}" for one in (work.flops / 1e9, work.bytes / 1e9)
+                )
+                numbers += f" | {work.launches:,}"
                 print(f"| {n:,} | {batch:,} | {count} | {numbers} |", " | ".join(cells), "|", flush=True)

@@ -17,7 +17,7 @@ from daedal.models.network_samples import PILOTS, FittedDAE, check_start
 from daedal.rng import words32
 from daedal.types import Bits
 
-_FEWEST, _MOST = 32, 4096  # chains side by side: a power of two, so that few programs are compiled
+_FEWEST, _MOST = 32, 1024  # chains side by side: a power of two, so that few programs are compiled
 
 WHAT = "drawing from the autoencoder"
 
