@@ -11,12 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_contract import CHECKS, any_parents_are_fine, digest, fit
+from model_contract import (
+    CHECKS,
+    any_parents_are_fine,
+    digest,
+    fit,
+)
 from run_helpers import at, told
 
 import daedal
 from daedal.models import DAE, DAESearch
 from daedal.models.base import Model
+from daedal.optimizers.eda import EDAConfiguration
 
 MODELS: dict[str, Model] = {"dae": DAE(backend="jax"), "dae-search": DAESearch(backend="jax")}
 SHORT: dict[str, Any] = {"seed": 5, "popsize": 40, "max_generations": 4, "backend": "jax", "max_epochs": 10}
@@ -68,7 +74,7 @@ def test_the_result_names_the_device(tmp_path: Path) -> None:
     assert result.settings["backend"] == "jax"
     assert daedal.maximize(TRAP, algorithm="dae", **SHORT | {"device": "cpu"}).x.tolist() == result.x.tolist()
     assert daedal.maximize(TRAP, algorithm="dae", **SHORT | {"backend": "numba"}).explanation == ""
-    doubled = daedal.maximize(TRAP, algorithm="dae", max_evaluations=200, **SHORT | {"popsize": "auto"})
+    doubled = EDAConfiguration(model=MODELS["dae"], popsize="auto").build(n=12, seed=1)
     assert doubled.explanation == "JAX, on cpu:0."
 
 
