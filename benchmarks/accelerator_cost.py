@@ -66,14 +66,14 @@ def work_of(n: int, batch: int, rows: int, networks: int) -> Work:
 
     from daedal.models import DAE
     from daedal.models.jax_backend.epochs import Numbers, Plan
-    from daedal.models.jax_backend.fitting import _job, _numbers
+    from daedal.models.jax_backend.fitting import job_of, numbers_of
     from daedal.models.jax_backend.network import batch_gradient, move, new_learner
     from daedal.models.jax_backend.noise import corrupt
 
     model, rng = DAE(backend="jax", batch_size=batch), np.random.default_rng(0)
-    job = _job(model, rng.integers(0, 2, (rows, n), dtype=np.uint8), rng, None)
+    job = job_of(model, rng.integers(0, 2, (rows, n), dtype=np.uint8), rng, None)
     plan: Plan = job.plan
-    numbers: Numbers = _numbers(model, job.batches, None)
+    numbers: Numbers = numbers_of(model, job.batches, None)
 
     def update(learner: Any, x: Any, words: Any) -> Any:
         aim = x.astype(np.float32)

@@ -14,9 +14,9 @@ import pytest
 from daedal import kernels
 from daedal.models.dae import DAE
 from daedal.models.jax_backend import network, noise
-from daedal.models.jax_backend.chains import ChainNumbers, ChainPlan, _rebuilt
+from daedal.models.jax_backend.chains import ChainNumbers, ChainPlan, rebuilt
 from daedal.models.jax_backend.epochs import Plan, epoch
-from daedal.models.jax_backend.fitting import _job, _numbers
+from daedal.models.jax_backend.fitting import job_of, numbers_of
 from daedal.models.jax_backend.start import layers_of, stack_from
 from daedal.models.network_noise import shape_of
 
@@ -50,7 +50,7 @@ def words(count: int, seed: int) -> np.ndarray:
 def train_both(settings: dict[str, Any]) -> tuple[tuple[network.Layer, ...], tuple[network.Layer, ...]]:
     """Train by both from the same parameters, on the same words; give the parameters of both."""
     model, x, n = DAE(backend="jax", batch_size=BATCH, corruption=0.2, **settings), parents(), 12
-    plan: Plan = _job(model, x, np.random.default_rng(0), None).plan
+    plan: Plan = job_of(model, x, np.random.default_rng(0), None).plan
     net = deep_twin.draw_deep(model.widths(n), tied=model.tied, scale=1.0)
     stack, used = deep_twin.to_stack(net), model.max_rows or ROWS
     start = layers_of(stack, net.widths)
@@ -58,7 +58,7 @@ def train_both(settings: dict[str, Any]) -> tuple[tuple[network.Layer, ...], tup
     swaps = np.random.default_rng(1).integers(0, 2**32, EPOCHS * ROWS, dtype=np.uint32)
     drawn = words(EPOCHS * used * rounds * n + kernels.tiles.LANES, 2)
     shape = shape_of(model.noise, x, corruption=model.corruption, length=model.block_size)
-    numbers = _numbers(model, batches, None)
+    numbers = numbers_of(model, batches, None)
 
     learner = network.new_learner(start, adam=plan.adam)
     given = drawn[: EPOCHS * used * rounds * n].astype(np.uint32).reshape(EPOCHS, batches * rounds, BATCH, n)
@@ -152,7 +152,7 @@ def test_a_round_of_sampling_is_a_reconstruction_of_what_was_corrupted() -> None
     given = ChainNumbers(np.int32(1), np.float32(1), numbers)
     drawn = np.asarray(noise.draw_words(jax.random.fold_in(jax.random.fold_in(key, 1), 0), ROWS, 12))
     expected = net.reconstruct(twin.slow_corrupt(z, drawn.ravel(), int(numbers.limit)))
-    np.testing.assert_allclose(_rebuilt(plan, layers, given, key, 0, z, None), expected, atol=3 * twin.LAYER)
+    np.testing.assert_allclose(rebuilt(plan, layers, given, key, 0, z, None), expected, atol=3 * twin.LAYER)
 
 
 def test_parameters_go_to_the_kernels_and_back() -> None:

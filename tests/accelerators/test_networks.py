@@ -13,7 +13,7 @@ import daedal
 from daedal.models import DAE
 from daedal.models.dae import FittedDAE
 from daedal.models.jax_backend import stopping
-from daedal.models.jax_backend.fitting import _job, _numbers
+from daedal.models.jax_backend.fitting import job_of, numbers_of
 from daedal.models.jax_backend.training import fit_program
 from daedal.models.training import TrainingErrors
 
@@ -120,18 +120,18 @@ def test_one_program_serves_a_whole_run() -> None:
     model = DAE(backend="jax", max_epochs=11, warm_start=0.5, learning_rate=0.05)
     daedal.maximize("onemax:n=9", algorithm=model, popsize=30, seed=1, max_generations=4)
     x = draw_blocks(15, 10)[:, :9]
-    plan = _job(model, x, np.random.default_rng(0), None).plan
+    plan = job_of(model, x, np.random.default_rng(0), None).plan
     assert fit_program(plan)._cache_size() == 1
     other = DAE(backend="jax", max_epochs=11, warm_start=0.25, learning_rate=0.1, momentum=0.5, corruption=0.3)
     fit(other, x)
-    assert fit_program(_job(other, x, np.random.default_rng(0), None).plan) is fit_program(plan)
+    assert fit_program(job_of(other, x, np.random.default_rng(0), None).plan) is fit_program(plan)
     assert fit_program(plan)._cache_size() == 1, "numbers are not compiled into it"
 
 
 def test_the_estimate_of_memory_holds() -> None:
     model, rng = DAE(backend="jax", starts=3), np.random.default_rng(0)
-    job = _job(model, draw_blocks(300, 100), rng, None)
-    compiled = fit_program(job.plan).lower(_numbers(model, job.batches, None), job.given).compile()
+    job = job_of(model, draw_blocks(300, 100), rng, None)
+    compiled = fit_program(job.plan).lower(numbers_of(model, job.batches, None), job.given).compile()
     found = compiled.memory_analysis()
     needed = found.temp_size_in_bytes + found.argument_size_in_bytes + found.output_size_in_bytes
     assert needed < model.working_bytes(300, 100) < 5 * needed

@@ -54,7 +54,7 @@ def _sample(
     first = _first(plan, key, start)
 
     def advance(step: Any, z: Any) -> Any:
-        z = _rebuilt(plan, layers, numbers, key, step, z, None if clamped is None else (clamped, first))
+        z = rebuilt(plan, layers, numbers, key, step, z, None if clamped is None else (clamped, first))
         return jnp.where(step < numbers.steps - 1, _coins(key, step, z), z) if plan.binarise else z
 
     z = lax.fori_loop(0, numbers.steps, advance, first)
@@ -70,7 +70,7 @@ def _first(plan: ChainPlan, key: Any, start: Any) -> Any:
     return (words & jnp.uint32(1)).astype(jnp.float32)
 
 
-def _rebuilt(
+def rebuilt(
     plan: ChainPlan, layers: tuple[Layer, ...], numbers: ChainNumbers, key: Any, step: Any, z: Any, held: Any
 ) -> Any:
     """Corrupt and reconstruct rows z, shape (rows, n); of what is held, (clamped, first), nothing is corrupted."""
@@ -101,7 +101,7 @@ def _correlations(plan: ChainPlan, layers: tuple[Layer, ...], numbers: ChainNumb
 
     def advance(state: Any) -> Any:
         z, found, count, before, _ = state
-        z = _rebuilt(plan, layers, numbers, key, count, z, None)
+        z = rebuilt(plan, layers, numbers, key, count, z, None)
         z = _coins(key, count, z) if plan.binarise else z
         now = _correlation(first, z)
         goes_on = (count + 1 < MOST_STEPS) & (now >= FORGOTTEN) & (before - now >= STUCK)

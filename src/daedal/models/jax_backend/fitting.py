@@ -51,7 +51,7 @@ def fit_networks(
 
     With max_epochs, training ends after so many, by the same program as without.
     """
-    jobs = [_job(model, *one) for one in zip(parents, rngs, previous, strict=True)]
+    jobs = [job_of(model, *one) for one in zip(parents, rngs, previous, strict=True)]
     groups: dict[Any, list[int]] = {}
     for i, job in enumerate(jobs):
         groups.setdefault((job.plan, job.batches, job.given.x.shape), []).append(i)
@@ -62,7 +62,8 @@ def fit_networks(
     return [found[i] for i in range(len(jobs))]
 
 
-def _job(model: DAE, x: Bits, rng: np.random.Generator, previous: Fitted | None) -> Job:
+def job_of(model: DAE, x: Bits, rng: np.random.Generator, previous: Fitted | None) -> Job:
+    """Say how a network is to be trained on rows x, shape (rows, n), which are shuffled first."""
     rows, n = check_parents(x)
     widths, data = model.widths(n), x[rng.permutation(rows)]
     shape = shape_of(model.noise, data, corruption=model.corruption, length=model.block_size)
@@ -102,7 +103,7 @@ def _trained(model: DAE, jobs: list[Job], max_epochs: int | None) -> list[Traine
     model.check_memory(rows, n)
     needed = len(jobs) * model.working_bytes(rows, n)
     check_fits(needed, f"training {len(jobs):,} networks of n={n:,} at once", advice="train fewer at a time")
-    numbers = _numbers(model, first.batches, max_epochs)
+    numbers = numbers_of(model, first.batches, max_epochs)
     program = fit_program(first.plan._replace(many=many))
     given = [job.given for job in jobs]
     with within_memory(device, WHAT):
@@ -112,7 +113,8 @@ def _trained(model: DAE, jobs: list[Job], max_epochs: int | None) -> list[Traine
     return [_read(model, job, one) for job, one in zip(jobs, each, strict=True)]
 
 
-def _numbers(model: DAE, batches: int, max_epochs: int | None) -> Numbers:
+def numbers_of(model: DAE, batches: int, max_epochs: int | None) -> Numbers:
+    """Give the numbers of a training with so many batches an epoch; with max_epochs, one that ends after so many."""
     rate, few = model.learning_rate, max_epochs is not None
     return Numbers(
         rule=Rule(*map(_real, (rate, rate * model.bias_factor, model.momentum, 1.0 - rate * model.weight_decay))),
