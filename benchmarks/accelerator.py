@@ -2,7 +2,7 @@
 
     python benchmarks/accelerator.py               # time per epoch over that of the kernels, on one core and on all
     python benchmarks/accelerator.py --networks    # 20 networks side by side, and one after the other
-    python benchmarks/accelerator.py --cost        # work of an epoch, and the least time of two GPUs for it, computed
+    python benchmarks/accelerator.py --cost        # work of an epoch, and the time of two GPUs for it: computed
 
 Each line of the first two is a process of its own, in which both sides take turns, so that a ratio is of one process
 and one time of day. "One core" binds the process to a core before JAX is loaded. A time per epoch is the difference of

@@ -1,11 +1,11 @@
-"""The work of an epoch of the autoencoder by JAX, from its compiled program, and the least time that GPUs need for it.
+"""The work of an epoch of the autoencoder by JAX, from its compiled program, and the time that GPUs would need for it.
 
 Called by `python benchmarks/accelerator.py --cost`. Nothing here is measured on a GPU. Floating-point operations and
 bytes are those of `compiled.cost_analysis()`, and launches are the instructions of the optimised program that do
 something, both as compiled for the CPU of this machine; for a GPU, XLA fuses a little differently. `cost_analysis`
 counts the body of a loop once, however often it runs: so it is one update on one batch that is compiled and counted,
 and multiplied by the updates of an epoch. Drawing its words (2 launches, 4 bytes an entry) and the shuffle of an epoch
-(3 launches, the rows read and written) are added by hand.
+(3 launches, the rows read and written) are added by hand; the generator's own operations are not counted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Work:
     launches: int
 
     def seconds(self, gpu: GPU) -> tuple[float, str]:
-        """Give the least time, and what it is due to."""
+        """Give the time of what takes longest, as if it hid the rest, and what that is."""
         times = {
             "compute": self.flops / gpu.flops,
             "memory": self.bytes / gpu.bandwidth,
@@ -104,7 +104,7 @@ def work_of(n: int, batch: int, rows: int, networks: int) -> Work:
 
 
 def cost_table(sizes: Iterable[int], batches: Mapping[int, int], networks: int) -> None:
-    print("Computed, not measured: the least time of an epoch, and what it is due to.\n")
+    print("Computed, not measured: the time of an epoch, and what it is due to.\n")
     print("| n | batch | networks | GFLOP | GB | launches |", " | ".join(f"{gpu.name}, ms" for gpu in GPUS), "|")
     print("|---" * (6 + len(GPUS)) + "|")
     for n in sizes:
