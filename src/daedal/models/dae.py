@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
-from daedal.models.base import Fitted, Model, check_parents
+from daedal.models.base import Fitted, Model
+from daedal.models.jax_backend.devices import device_name, find_device
+from daedal.models.jax_backend.fitting import fit_networks
 from daedal.models.network_checks import check_network
 from daedal.models.network_cost import network_bytes, network_seconds
-from daedal.models.network_noise import shape_of
+from daedal.models.network_fitted import finished, fitted_of
+from daedal.models.network_presets import AUTHOR_2016, BEFORE_LATER_SETTINGS, PAPER_2015
 from daedal.models.network_samples import FittedDAE as FittedDAE
 from daedal.models.network_start import stack_arrays, stack_of
-from daedal.models.network_training import Training
+from daedal.models.network_training import train_network
 from daedal.settings.parameters import Setting
 from daedal.types import Bits
 
@@ -98,6 +100,11 @@ class DAE(Model):
         What logits are divided by in sampling: below 1 samples are nearer to what is likely, above 1 more different.
     binarise
         Whether each round of sampling draws bits, or only the last.
+    backend
+        What trains and samples: "numba" (kernels for one core), or "jax" (compiled programs on a device, for CPUs,
+        GPUs and TPUs; needs the extra jax).
+    device
+        Device of JAX, such as "cpu", "gpu" or "gpu:1"; None: JAX chooses.
 
     Examples
     --------
@@ -109,11 +116,7 @@ class DAE(Model):
     """
 
     compiled: ClassVar[bool] = True
-    later: ClassVar[Mapping[str, Setting]] = MappingProxyType({
-        "noise": "salt+pepper", "block_size": 4, "optimizer": "sgd", "init": "normal", "biases": "normal",
-        "warm_start": 0.0, "starts": 1, "pretrain": 0, "walkback": 0, "max_rows": None, "distinct": False,
-        "sampling_start": "random", "temperature": 1.0, "binarise": False,
-    })  # fmt: skip
+    later: ClassVar[Mapping[str, Setting]] = BEFORE_LATER_SETTINGS
 
     hidden: int | tuple[int, ...] | None = None
     tied: bool = True
@@ -147,6 +150,8 @@ class DAE(Model):
     sampling_start: Literal["random", "parents"] = "random"
     temperature: float = 1.0
     binarise: bool = False
+    backend: Literal["numba", "jax"] = "numba"
+    device: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -166,51 +171,50 @@ class DAE(Model):
         >>> DAE.paper_2015().learning_rate
         0.2
         """
-        return replace(
-            cls.author_2016(),
-            corruption=0.1,
-            learning_rate=0.2,
-            momentum=0.0,
-            weight_decay=-0.001,
-            init_scale=0.01,
-            validation=0.1,
-            overfitting=0.1,
-            min_epochs=25,
-            min_updates=0,
-        )
+        return cls(**PAPER_2015)
 
     @classmethod
     def author_2016(cls) -> DAE:
-        """Give the settings of the author's later program, trained from scratch on all rows until it converges.
-
-        With a corruption of 0.05, which solved as much as its 0.1 or more (docs/models.md), and without weight decay.
+        """Give the settings of the author's later program, but a corruption of 0.05 and no decay (docs/models.md).
 
         Examples
         --------
         >>> DAE.author_2016().max_epochs
         2000
         """
-        return cls(corruption=0.05, learning_rate=0.1, max_epochs=2000, warm_start=0.0, max_rows=None)
+        return cls(**AUTHOR_2016)
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedDAE:
         """Train on x, shape (rows, n): from scratch, or from where the last generation ended, as `warm_start` says."""
-        kernels.compilation.announce(kernels.network.train)
-        rows, n = check_parents(x)
-        self.check_memory(rows, n)
-        widths = self.widths(n)
-        data = np.zeros((rows, kernels.products.padded(n)), dtype=np.uint8)
-        data[:, :n] = x[rng.permutation(rows)]
-        shape = shape_of(self.noise, data[:, :n], corruption=self.corruption, length=self.block_size)
-        known = previous.stack if isinstance(previous, FittedDAE) and previous.widths == widths else None
-        with kernels.threads.one_blas_thread():
-            stack, info, training = Training(self, widths, shape, rng).fit(data, known)
-        fitted = replace(self._fitted(stack, n), info=info, shape=shape, training=training)
-        if self.sampling_start == "parents":
-            fitted = replace(fitted, parents=x.copy())
-        if self.sampling_steps == "auto":
-            steps = len(fitted.correlations(rng=rng))
-            fitted = replace(fitted, sampling_steps=steps, info={**info, "sampling_steps": steps})
-        return fitted
+        return self.fit_many([x], rngs=[rng], previous=[previous])[0]
+
+    def fit_many(
+        self, parents: Sequence[Bits], *, rngs: Sequence[np.random.Generator],
+        previous: Sequence[Fitted | None] | None = None,
+    ) -> list[FittedDAE]:  # fmt: skip
+        """Train one network on each array of parents, shape (rows, n), as `fit` would, with a stream for each.
+
+        With the backend jax, networks of one shape are trained side by side, by one program.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rngs = [np.random.default_rng(seed) for seed in range(3)]
+        >>> x = [rng.integers(0, 2, (50, 8), dtype=np.uint8) for rng in rngs]
+        >>> [one.sample(2, rng=rng).shape for one, rng in zip(DAE(max_epochs=5).fit_many(x, rngs=rngs), rngs)]
+        [(2, 8), (2, 8), (2, 8)]
+        """
+        before = [None] * len(parents) if previous is None else previous
+        if not len(parents) == len(rngs) == len(before):
+            raise ValueError(
+                "expected as many streams, and previous fits, as arrays of parents, got "
+                f"{len(parents)} arrays, {len(rngs)} streams and {len(before)} fits"
+            )
+        if self.backend == "jax":
+            found = fit_networks(self, parents, rngs, before)
+        else:
+            found = [train_network(self, *one) for one in zip(parents, rngs, before, strict=True)]
+        return [finished(self, *one) for one in zip(found, parents, rngs, strict=True)]
 
     def widths(self, n: int) -> tuple[int, ...]:
         """Give the variables, and the units of each hidden layer.
@@ -226,9 +230,38 @@ class DAE(Model):
 
     def prepare(self) -> None:
         """Compile or load the kernels, for as many layers as there are, so that the clock of a run measures the run."""
+        if self.backend == "jax":
+            find_device(self.device)
+            return
         layers = len(self.widths(3)) - 1
         few = {"max_epochs": 1, "max_rows": None, "starts": 1, "pretrain": min(self.pretrain, 1)}
         _load_kernels(replace(self, hidden=(3,) * layers, **few))  # type: ignore[arg-type]
+
+    def prepare_for(self, *, parents: int, candidates: int, n: int) -> None:
+        """Prepare; JAX's programs are for one shape of rows each."""
+        self.prepare()
+        if self.backend == "jax":
+            self.short_fit(parents, n).sample(candidates, rng=np.random.default_rng(0))
+
+    def short_fit(self, rows: int, n: int) -> FittedDAE:
+        """Fit anything of this shape for an epoch, by the programs that a longer fit would use."""
+        rng = np.random.default_rng(0)
+        x = rng.integers(0, 2, (rows, n), dtype=np.uint8)
+        return finished(self, fit_networks(self, [x], [rng], [None], max_epochs=1)[0], x, rng)
+
+    @property
+    def keeps_compiled(self) -> bool:
+        """Whether what it compiles is of use to other processes: JAX's programs are not."""
+        return self.backend == "numba"
+
+    @property
+    def explanation(self) -> str:
+        """Which device it is that JAX chose, or was told to take."""
+        if self.backend != "jax":
+            return ""
+        with suppress(ValueError):  # a run that never fitted anything may do without JAX
+            return f"JAX, on {device_name(find_device(self.device))}."
+        return ""
 
     def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
         """Give the parameters, where the next fit starts from them."""
@@ -238,21 +271,7 @@ class DAE(Model):
 
     def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> FittedDAE | None:
         """Rebuild the network, as far as the next fit needs it."""
-        return self._fitted(stack_of(dict(arrays), self.widths(n), tied=self.tied), n) if arrays else None
-
-    def _fitted(self, stack: kernels.network.Stack, n: int) -> FittedDAE:
-        units = self.widths(n)[1:]
-        return FittedDAE(
-            theta=stack[0],
-            n=n,
-            m=units[0],
-            deeper=stack[1:],
-            deeper_units=units[1:],
-            corruption=self.corruption,
-            sampling_steps=1 if self.sampling_steps == "auto" else self.sampling_steps,
-            temperature=self.temperature,
-            binarise=self.binarise,
-        )
+        return fitted_of(self, stack_of(dict(arrays), self.widths(n), tied=self.tied), n) if arrays else None
 
     def working_bytes(self, rows: int, n: int) -> int:
         """Give the memory, about, that a fit takes: weights, and noise, also that of drawing rows."""

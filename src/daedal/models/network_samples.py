@@ -17,12 +17,17 @@ from daedal.types import Bits
 SAMPLED_AT_A_TIME = 512
 _BATCH = 128
 
-_PILOTS = 256  # chains that are watched for how fast they forget
+PILOTS = 256
+"""Chains that are watched for how fast they forget."""
+
 MOST_STEPS = 50
 """Rounds of corruption and reconstruction that are chosen at most."""
 
-_FORGOTTEN = 0.1  # correlation with the start below which a chain has forgotten it
-_STUCK = 0.01  # a correlation that falls by less than this in a round falls no more
+FORGOTTEN = 0.1
+"""Correlation with the start below which a chain has forgotten it."""
+
+STUCK = 0.01
+"""A correlation that falls by less than this in a round falls no more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +113,7 @@ class FittedDAE(Fitted):
     ) -> Bits:
         """Draw a row from each of these, shape (rows, n), by so many rounds; what is clamped, where 1, stays."""
         steps, spare = self.sampling_steps if steps is None else steps, kernels.tiles.LANES
-        start = np.ascontiguousarray(rows, dtype=np.uint8)
-        held = np.zeros_like(start) if clamped is None else np.ascontiguousarray(clamped, dtype=np.uint8)
-        if start.ndim != 2 or start.shape[1] != self.n or held.shape != start.shape or steps < 1:
-            raise ValueError(
-                f"expected rows of {self.n} bits, {steps=} of at least 1, and clamped bits of the same shape"
-            )
+        start, held = check_start(rows, clamped, self.n, steps)
         out = np.empty_like(start)
         works, shape = workspaces(self.widths, min(max(len(out), 1), _BATCH), self.corruption), self.noise_shape()
         with kernels.threads.one_blas_thread():
@@ -136,7 +136,7 @@ class FittedDAE(Fitted):
         It is of bits drawn from all chains, each variable's mean taken off. They need not go on where it is below 0.1,
         or where it falls no more: a chain that stays in the basin where it started will not leave it.
         """
-        n, rows, widths = self.n, _PILOTS, self.widths
+        n, rows, widths = self.n, PILOTS, self.widths
         works, shape = workspaces(widths, rows, self.corruption), self.noise_shape()
         z = works[0].inputs[rows:]
         if self.parents is None:
@@ -146,15 +146,24 @@ class FittedDAE(Fitted):
         start, found = z[:, :n].astype(np.float64), [1.0]
         cooling = np.float32(1 / self.temperature)
         with kernels.threads.one_blas_thread():
-            while len(found) <= MOST_STEPS and found[-1] >= _FORGOTTEN:
+            while len(found) <= MOST_STEPS and found[-1] >= FORGOTTEN:
                 noise = words16(rng, rows * n + kernels.tiles.LANES)
                 kernels.chains.advance(rows, noise, shape, cooling, self.stack, widths, works)
                 if self.binarise:
                     z[:, :n] = rng.random((rows, n)) < z[:, :n]
                 found.append(correlation(start, z[:, :n].astype(np.float64)))
-                if found[-2] - found[-1] < _STUCK:
+                if found[-2] - found[-1] < STUCK:
                     break
         return found[1:]
+
+
+def check_start(rows: Bits, clamped: Bits | None, n: int, steps: int) -> tuple[Bits, Bits]:
+    """Give rows that chains are to start at, shape (rows, n), and what is clamped there; refuse what does not fit."""
+    start = np.ascontiguousarray(rows, dtype=np.uint8)
+    held = np.zeros_like(start) if clamped is None else np.ascontiguousarray(clamped, dtype=np.uint8)
+    if start.ndim != 2 or start.shape[1] != n or held.shape != start.shape or steps < 1:
+        raise ValueError(f"expected rows of {n} bits, {steps=} of at least 1, and clamped bits of the same shape")
+    return start, held
 
 
 def correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

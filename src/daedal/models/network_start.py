@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from daedal import kernels
 
-_MEAN_WITHIN = (0.005, 0.995)  # a first bias is the logit of a mean, clipped so that no bit is ever certain
-_SIGMOID_GAIN = 4.0  # the logistic function is a quarter as steep as what Glorot and Bengio's scale is for
+MEAN_WITHIN = (0.005, 0.995)
+"""A first bias is the logit of a mean, clipped so that no bit is ever certain."""
+
+SIGMOID_GAIN = 4.0
+"""The logistic function is a quarter as steep as what Glorot and Bengio's scale is for."""
 
 
 def drawn_stack(
@@ -46,7 +49,7 @@ def drawn_stack(
 
     stack = []
     for n, m in pairwise(widths):
-        sd = scale if init == "normal" else _SIGMOID_GAIN * math.sqrt(2 / (n + m))
+        sd = scale if init == "normal" else SIGMOID_GAIN * math.sqrt(2 / (n + m))
         theta = kernels.dae.zero_parameters(n, m, tied=tied)
         theta.encoder[:n, :m] = draw(sd, n, m)
         if not tied:
@@ -64,7 +67,7 @@ def drawn_stack(
 
 def _set_biases(theta: kernels.dae.Parameters, mean: NDArray[np.float64]) -> None:
     """Let hidden units be half on at the mean, and outputs be the mean where hidden units are half on."""
-    n, likely = mean.size, np.clip(mean, *_MEAN_WITHIN)
+    n, likely = mean.size, np.clip(mean, *MEAN_WITHIN)
     theta.hidden_bias[...] = -mean @ theta.encoder[:n]
     theta.output_bias[:n] = np.log(likely / (1 - likely)) - theta.decoder[:n].sum(axis=1) / 2
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import TrainingCurve, check_converged
-from daedal.models.network_samples import workspaces
+from daedal.models.base import Fitted, TrainingCurve, check_converged, check_parents
+from daedal.models.network_noise import shape_of
+from daedal.models.network_samples import FittedDAE, workspaces
 from daedal.models.network_start import blended, drawn_stack
 from daedal.models.training import TrainingErrors, checked_epochs, curve_of, train_to_convergence
 from daedal.rng import words16, words32
@@ -21,7 +22,17 @@ from daedal.types import Bits
 if TYPE_CHECKING:
     from daedal.models.dae import DAE
 
-_SHORT = 2  # measurements' worth of epochs that each of several starts gets
+SHORT = 2
+"""Measurements' worth of epochs that each of several starts gets."""
+
+
+class TrainedNetwork(NamedTuple):
+    """What a training gives: parameters, what it has to tell, the noise it was trained with, and its errors."""
+
+    stack: kernels.network.Stack
+    info: dict[str, float]
+    shape: kernels.noise.NoiseShape
+    curve: TrainingCurve
 
 
 @dataclass
@@ -67,9 +78,7 @@ class Training:
     shape: kernels.noise.NoiseShape
     rng: np.random.Generator
 
-    def fit(
-        self, data: Bits, previous: kernels.network.Stack | None
-    ) -> tuple[kernels.network.Stack, dict[str, float], TrainingCurve]:
+    def fit(self, data: Bits, previous: kernels.network.Stack | None) -> TrainedNetwork:
         """Train until an error says stop; give the parameters of the lowest measured one (Algorithm 2)."""
         model, n = self.model, self.widths[0]
         held_out, lessons, watched = self.divided(data)
@@ -102,7 +111,8 @@ class Training:
         info = {"epochs": epochs, "error": float(error)}
         if errors.validation:
             info["validation_error"] = min(errors.validation)
-        return best, info, curve_of(errors.train, every=model.check_every, last=epochs)
+        curve = curve_of(errors.train, every=model.check_every, last=epochs)
+        return TrainedNetwork(best, info, self.shape, curve)
 
     def divided(self, data: Bits) -> tuple[Bits, Lessons, Bits]:
         """Divide rows into those held out, those to train on, and those of these on which the error is measured."""
@@ -134,7 +144,7 @@ class Training:
         for one in starts:
             self.pretrain(one, lessons)
             if len(starts) > 1:
-                self.train(one, lessons, works, _SHORT * self.model.check_every)
+                self.train(one, lessons, works, SHORT * self.model.check_every)
         return starts
 
     def pretrain(self, learner: Learner, lessons: Lessons) -> None:
@@ -206,3 +216,17 @@ def distinct_rows(x: Bits) -> int:
     """
     packed = np.packbits(x, axis=1)
     return len(np.unique(packed.view(np.dtype((np.void, packed.shape[1])))))
+
+
+def train_network(model: DAE, x: Bits, rng: np.random.Generator, previous: Fitted | None) -> TrainedNetwork:
+    """Train a network on rows x, shape (rows, n), by the kernels."""
+    kernels.compilation.announce(kernels.network.train)
+    rows, n = check_parents(x)
+    model.check_memory(rows, n)
+    widths = model.widths(n)
+    data = np.zeros((rows, kernels.products.padded(n)), dtype=np.uint8)
+    data[:, :n] = x[rng.permutation(rows)]
+    shape = shape_of(model.noise, data[:, :n], corruption=model.corruption, length=model.block_size)
+    known = previous.stack if isinstance(previous, FittedDAE) and previous.widths == widths else None
+    with kernels.threads.one_blas_thread():
+        return Training(model, widths, shape, rng).fit(data, known)

@@ -76,17 +76,11 @@ class EDA(BaseOptimizer):
         replacement: str = "parents",
         initial: Bits | None = None,
     ) -> None:
-        super().__init__(
-            n=n,
-            seed=seed,
-            limits=POPULATION_LIMITS if limits is None else limits,
-            initial=initial,
-        )
+        super().__init__(n=n, seed=seed, limits=POPULATION_LIMITS if limits is None else limits, initial=initial)
         if not isinstance(model, Model):
             raise TypeError(f"expected a model, such as daedal.models.DAE(), got model={model!r}")
         self.model = model
-        most = self.limits.max_evaluations
-        self.popsize = choose_popsize(popsize, self.n, most, model=model)
+        self.popsize = choose_popsize(popsize, self.n, self.limits.max_evaluations, model=model)
         check_one_of("selection", selection, tuple(SELECTIONS))
         check_one_of("replacement", replacement, tuple(REPLACEMENTS))
         self.selection, self.replacement = selection, replacement
@@ -99,10 +93,16 @@ class EDA(BaseOptimizer):
         self._fitted_before: Fitted | None = None  # of the generation told last, while the next is asked for
 
     def prepare(self) -> None:
-        """Compile or load the kernels of model and replacement, unless the run ends with the first population."""
+        """Compile or load what model and replacement need, unless the run ends with the first population."""
         if self.limits.max_generations != 0 and (self.generation or self.rows_left(self.popsize + 1) > self.popsize):
-            self.model.prepare()
+            half = self.popsize // 2
+            self.model.prepare_for(parents=max(1, half), candidates=self.popsize - half, n=self.n)
             load_kernels(self.replacement)
+
+    @property
+    def explanation(self) -> str:  # type: ignore[override]
+        """What the model has to say of itself."""
+        return self.model.explanation
 
     def propose(self) -> Bits:
         """Give the first population, or candidates, shape (rows, n)."""

@@ -97,6 +97,11 @@ class Restarts(BaseOptimizer):
         if self.generation or self.rows_left(self.popsize + 1) > self.popsize:
             self._population.prepare()
 
+    @property
+    def explanation(self) -> str:  # type: ignore[override]
+        """What the population has to say of itself."""
+        return self._population.explanation
+
     def propose(self) -> Bits:
         """Ask the population, shape (rows, n)."""
         return self._population.ask()

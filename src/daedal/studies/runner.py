@@ -68,6 +68,8 @@ def _prepare(study: Study) -> None:
     for algorithm in study.algorithms:
         config = study.cells_of(study.problems[0], algorithm)[0].config(study.seed)
         with suppress(Exception):  # what is wrong with it, its runs will say
+            if not getattr(getattr(config.algorithm.configuration, "model", None), "keeps_compiled", True):
+                continue
             n = objective_size(config.objective, config.n)
             config.algorithm.configuration.build(n=n, seed=config.seed, limits=config.limits).prepare()
 

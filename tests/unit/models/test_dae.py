@@ -66,6 +66,8 @@ def test_the_papers_settings() -> None:
         "sampling_start": "random",
         "temperature": 1.0,
         "binarise": False,
+        "backend": "numba",
+        "device": None,
     }
 
 

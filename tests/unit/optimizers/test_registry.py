@@ -172,7 +172,7 @@ def test_a_configuration_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "says"),
     [
-        ("dae", {"corruptoin": 0.1}, "'corruption'.* Known: batch_size, "),
+        ("dae", {"corruptoin": 0.1}, "'corruption'.* Known: .*batch_size, "),
         ("umda", {"corruption": 0.1}, "Known: popsize, replacement, selection$"),
         ("dae", {"corruption": "lots"}, "corruption=lots"),
         ("dae", {"corruption": 1.5}, "corruption=1.5"),
