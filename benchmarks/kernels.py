@@ -95,12 +95,12 @@ def main() -> None:
         print("|---|---|---|---|---|")
         for problem, algorithm, popsize in (
             ("trap:k=4,n=40", "dae-2015", 2000),
-            ("trap:k=4,n=40", "dae", 2000),
+            ("trap:k=4,n=40", "dae-2016", 2000),
             ("trap:k=5,n=50", "dae-2015", 2000),
-            ("trap:k=5,n=50", "dae", 2000),
+            ("trap:k=5,n=50", "dae-2016", 2000),
             ("hiff:n=64", "dae-2015", 2000),
-            ("hiff:n=64", "dae", 1000),
-            ("hiff:n=128", "dae", 2000),
+            ("hiff:n=64", "dae-2016", 1000),
+            ("hiff:n=128", "dae-2016", 2000),
         ):
             multiple, result = run_multiple(problem, algorithm, popsize)
             print(

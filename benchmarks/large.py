@@ -18,17 +18,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ablation_variants import BEFORE
-
-KINDS: dict[str, tuple[str, dict[str, Any]]] = {"before": ("dae", BEFORE), "now": ("dae", {}), "boa": ("boa", {})}
+KINDS = {"before": "dae-2016", "now": "dae", "boa": "boa"}
 
 
 def run(kind: str, n: int, generations: int, settings: dict[str, Any]) -> dict[str, Any]:
     import daedal
 
-    algorithm, own = KINDS[kind]
     result = daedal.maximize(
-        f"trap:k=5,n={n}", algorithm=algorithm, seed=1, max_generations=generations, max_seconds=1e9, **own | settings
+        f"trap:k=5,n={n}", algorithm=KINDS[kind], seed=1, max_generations=generations, max_seconds=1e9, **settings
     )
     clocks = [record.cpu_seconds for record in result.history]
     return {

@@ -45,7 +45,7 @@ SEEDS = {"optuna": 4, "nevergrad": 8}
 ALL = [
     "default",
     "mix",
-    "dae",
+    "dae-2016",
     "hboa",
     "umda",
     "umda,popsize=100",

@@ -1,6 +1,6 @@
 """The reference figures: runs of seeds 0-19 at fixed population sizes, beside what is expected of them.
 
-    python benchmarks/reference.py [--runs 20] [--first 0] [--workers 2] [--only " dae "] [--nk FILE] [--set key=value]
+    python benchmarks/reference.py [--runs 20] [--first 0] [--workers 2] [--only " dae-2016"] [--nk FILE] [--set key=value]
 
 Problems are shuffled, as `daedal solve` does. The paper's column has its evaluations at the sizes that solve >= 50 % /
 >= 90 % of the runs. "chain" is a ring of 50 variables with a random table for each pair of neighbours. A wish of 0/20
@@ -42,8 +42,8 @@ CASES = [
     Case("dae-2015", "trap:k=5,n=50", 2000, 8, (27_000, 46_000)),
     Case("dae-2015", "hiff:n=64", 2000, 12, (19_000, 33_000)),
     Case("dae-2015", "nk_30_4.1", 2000, 14, (12_000, 26_000)),
-    Case("dae", "hiff:n=64", 1000, 16, (0, 16_000)),
-    Case("dae", "trap:k=5,n=50", 2000, 16, (0, 42_000)),
+    Case("dae-2016", "hiff:n=64", 1000, 16, (0, 16_000)),
+    Case("dae-2016", "trap:k=5,n=50", 2000, 16, (0, 42_000)),
     Case("pbil", "trap:k=4,n=20", 4000, 17, ANY),
     Case("boa", "trap:k=4,n=20", 500, 16, (1_400, 3_000)),
     Case("boa", "trap:k=4,n=40", 1000, 16, (6_000, 10_000)),

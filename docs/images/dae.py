@@ -28,7 +28,7 @@ BRIGHTEST = 0.05
 
 def evolve(rng: np.random.Generator) -> list[tuple[np.ndarray, FittedDAE]]:
     """Run DAE-EDA without its mask; give the parents of each generation, best first, and what was learned of them."""
-    model, steps = DAE(), []
+    model, steps = DAE.author_2016(), []
     rows = rng.integers(0, 2, (POPSIZE, PROBLEM.n), dtype=np.uint8)
     for _ in range(GENERATIONS):
         fitness = PROBLEM.evaluate(rows)

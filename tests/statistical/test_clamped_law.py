@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import kernels_helpers as twin
 import numpy as np
@@ -22,7 +23,7 @@ def fitted() -> FittedDAE:
     rng = np.random.default_rng(5)
     x = np.repeat(rng.integers(0, 2, (300, 2), dtype=np.uint8), 2, axis=1)
     x ^= (rng.random(x.shape) < 0.1).astype(np.uint8)
-    return DAE(corruption=0.3, min_epochs=400).fit(x, rng=rng)
+    return replace(DAE.author_2016(), corruption=0.3, min_epochs=400).fit(x, rng=rng)
 
 
 def exact_law(fitted: FittedDAE, start: np.ndarray, held: np.ndarray, steps: int) -> np.ndarray:

@@ -2,9 +2,9 @@
 
 Where the proportions come from matters for the bounds. A chain of Algorithm 3 starts from random bits, and its first
 steps turn each block into what most of its five bits are. From then on a block changes only when noise hits three of
-its bits in one step. With the default corruption of 0.05 (one real flip in 40 bits) that takes some thousand steps;
-the default takes 10, so that it samples the basins of attraction: 51-68 % ones, where the data have 30-70 %. This is
-the paper's algorithm. The law itself is what a chain reaches that runs long, at a corruption that lets blocks change,
+its bits in one step. With a corruption of 0.05 (one real flip in 40 bits) that takes some thousand steps; the default
+takes 10, so that it samples the basins of attraction: 51-68 % ones, where the data have 30-70 %. This is the
+paper's algorithm. The law itself is what a chain reaches that runs long, at a corruption that lets blocks change,
 for a net trained to the end.
 """
 
@@ -44,7 +44,7 @@ def test_a_chain_that_mixes_samples_the_law(seed: int) -> None:
     seeds were 0.03-0.10 off.
     """
     x = draw(np.linspace(0.3, 0.7, BLOCKS), seed)
-    model = DAE(corruption=0.2, learning_rate=0.02, min_epochs=1000, max_epochs=1000, sampling_steps=200)
+    model = DAE(corruption=0.2, learning_rate=0.02, min_epochs=1000, max_epochs=1000, max_rows=None, sampling_steps=200)
     sample = sample_blocks(model, x, seed)
     assert intact(sample).min() >= 0.9
     data = x.reshape(ROWS, BLOCKS, SIZE)

@@ -342,7 +342,7 @@ def test_keys_and_texts_are_those_of_the_version_before() -> None:
     """Written out, because a key that changes with a new daedal makes every store forget its runs."""
     changed = {"name": "changed", "algorithm": "pbil", "settings": {"learning_rate": 0.5, "selection": "truncation"}}
     expected = {
-        "dae": "567a0b3da79f5350483485810ef875b9d23f266769369fedb3527447cac78cde",
+        "dae-2016": "567a0b3da79f5350483485810ef875b9d23f266769369fedb3527447cac78cde",
         "dae-2015": "78620af3488534f03ceea3f446133c45a3bc368b483a564e3d62aff32f6e3d92",
         "rbm": "3dd9c7b0e9237450d5b6c31512ef1b2f335dda793b1a875ecfe45d9f6195b034",
         "boa": "86827a38147a9899c2d0be2aaf5f8f93a160ea763c9cc05acd996223d0379ea9",
