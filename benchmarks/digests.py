@@ -10,9 +10,9 @@ may give other last digits (its vector units add in another order); there, write
     PYTHONPATH=/tmp/old/src python benchmarks/digests.py --write /tmp/old.json
     python benchmarks/digests.py --check /tmp/old.json
 
-What is called dae-2016 was dae when the file was written. The runs "cut" by max_evaluations of dae-2016, dae-2015, tree,
-pbil and rbm were written anew when rows that are known became free: four of them meet such rows, and rbm draws its last
-batch in full before it is cut.
+What is dae-2016 was called dae when the file was written. The runs "cut" by max_evaluations of dae-2016, dae-2015,
+tree, pbil and rbm were written anew when rows that are known became free: four of them meet such rows, and rbm draws
+its last batch in full before it is cut.
 
 Each digest is of x, fitness, evaluations, evaluations_to_best, generations, the stop and the whole history, model's
 information included; times are left out.

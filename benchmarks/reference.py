@@ -1,6 +1,6 @@
 """The reference figures: runs of seeds 0-19 at fixed population sizes, beside what is expected of them.
 
-    python benchmarks/reference.py [--runs 20] [--first 0] [--workers 2] [--only " dae-2016"] [--nk FILE] [--set key=value]
+    python benchmarks/reference.py [--runs 20] [--first 0] [--workers 2] [--only " boa"] [--nk FILE] [--set key=value]
 
 Problems are shuffled, as `daedal solve` does. The paper's column has its evaluations at the sizes that solve >= 50 % /
 >= 90 % of the runs. "chain" is a ring of 50 variables with a random table for each pair of neighbours. A wish of 0/20
