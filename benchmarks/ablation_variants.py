@@ -99,6 +99,8 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "until it converges": _CONVERGED,
         "rate 0.2": {"learning_rate": 0.2},
         "rate 0.8": {"learning_rate": 0.8},
+        "rate 24 / n": {"learning_rate": "{rate}"},
+        "rate 32 / n": {"learning_rate": "{higher_rate}"},
         "no momentum": {"momentum": 0.0},
         "momentum 0.6": {"momentum": 0.6},
         "momentum 0.8": {"momentum": 0.8},
@@ -173,6 +175,7 @@ CASES: dict[str, Case] = {
 
 def settings_of(changes: Settings, n: int) -> Settings:
     """Give all settings of a variant, for n variables."""
-    sizes = {"n": n, "half": n // 2, "quarter": n // 4, "double": 2 * n}
+    sizes: dict[str, object] = {"n": n, "half": n // 2, "quarter": n // 4, "double": 2 * n}
+    sizes |= {"rate": f"{24 / n:g}", "higher_rate": f"{32 / n:g}"}
     own = {**BASE, **changes}
     return {name: value.format(**sizes) if isinstance(value, str) else value for name, value in own.items()}

@@ -73,7 +73,7 @@ def work_of(n: int, batch: int, rows: int, networks: int) -> Work:
     model, rng = DAE(backend="jax", batch_size=batch), np.random.default_rng(0)
     job = job_of(model, rng.integers(0, 2, (rows, n), dtype=np.uint8), rng, None)
     plan: Plan = job.plan
-    numbers: Numbers = numbers_of(model, job.batches, None)
+    numbers: Numbers = numbers_of(model, job.given.x.shape[1], job.batches, None)
 
     def update(learner: Any, x: Any, words: Any) -> Any:
         aim = x.astype(np.float32)

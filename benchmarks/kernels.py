@@ -40,7 +40,7 @@ def training_share(n: int) -> float:
     data[:, :n] = x
     work = kernels.make_workspace(n, n, BATCH, model.corruption)
     stack = drawn_stack((n, n), tied=True, init="normal", scale=model.init_scale, mean=None, rng=rng)
-    gradients, order, rate = (kernels.zero_gradient(stack[0]),), np.arange(rows), model.learning_rate
+    gradients, order, rate = (kernels.zero_gradient(stack[0]),), np.arange(rows), model.rate(n)
     rule, moments = (
         Rule(rate, rate * model.bias_factor, model.momentum, 1.0, False),
         (zero_moments(stack[0], adam=False),),

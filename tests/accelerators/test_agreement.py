@@ -49,16 +49,17 @@ def words(count: int, seed: int) -> np.ndarray:
 
 def train_both(settings: dict[str, Any]) -> tuple[tuple[network.Layer, ...], tuple[network.Layer, ...]]:
     """Train by both from the same parameters, on the same words; give the parameters of both."""
-    model, x, n = DAE(backend="jax", batch_size=BATCH, corruption=0.2, **settings), parents(), 12
+    own = {"batch_size": BATCH, "corruption": 0.2, "learning_rate": 0.1, **settings}
+    model, x, n = DAE(backend="jax", **own), parents(), 12
     plan: Plan = job_of(model, x, np.random.default_rng(0), None).plan
     net = deep_twin.draw_deep(model.widths(n), tied=model.tied, scale=1.0)
-    stack, used = deep_twin.to_stack(net), model.max_rows or ROWS
+    stack, used = deep_twin.to_stack(net), min(model.max_rows or ROWS, ROWS)
     start = layers_of(stack, net.widths)
     rounds, batches = 1 + model.walkback, used // BATCH
     swaps = np.random.default_rng(1).integers(0, 2**32, EPOCHS * ROWS, dtype=np.uint32)
     drawn = words(EPOCHS * used * rounds * n + kernels.tiles.LANES, 2)
     shape = shape_of(model.noise, x, corruption=model.corruption, length=model.block_size)
-    numbers = numbers_of(model, batches, None)
+    numbers = numbers_of(model, x.shape[1], batches, None)
 
     learner = network.new_learner(start, adam=plan.adam)
     given = drawn[: EPOCHS * used * rounds * n].astype(np.uint32).reshape(EPOCHS, batches * rounds, BATCH, n)
@@ -74,7 +75,7 @@ def train_both(settings: dict[str, Any]) -> tuple[tuple[network.Layer, ...], tup
 
     data = np.zeros((ROWS, kernels.products.padded(n)), dtype=np.uint8)
     data[:, :n] = x
-    rate = model.learning_rate
+    rate = model.rate(n)
     rule = twin.Rule(
         rate, rate * model.bias_factor, model.momentum, 1 - rate * model.weight_decay, model.optimizer == "adam"
     )

@@ -131,7 +131,9 @@ def test_one_program_serves_a_whole_run() -> None:
 def test_the_estimate_of_memory_holds() -> None:
     model, rng = DAE(backend="jax", starts=3), np.random.default_rng(0)
     job = job_of(model, draw_blocks(300, 100), rng, None)
-    compiled = fit_program(job.plan).lower(numbers_of(model, job.batches, None), job.given).compile()
+    compiled = (
+        fit_program(job.plan).lower(numbers_of(model, job.given.x.shape[1], job.batches, None), job.given).compile()
+    )
     found = compiled.memory_analysis()
     needed = found.temp_size_in_bytes + found.argument_size_in_bytes + found.output_size_in_bytes
     assert needed < model.working_bytes(300, 100) < 5 * needed

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,8 +15,8 @@ from daedal.models.jax_backend.devices import device_name, find_device
 from daedal.models.jax_backend.fitting import fit_networks
 from daedal.models.network_checks import check_network
 from daedal.models.network_cost import network_bytes, network_seconds
-from daedal.models.network_fitted import finished, fitted_of
-from daedal.models.network_presets import AUTHOR_2016, BEFORE_LATER_SETTINGS, PAPER_2015
+from daedal.models.network_fitted import finished, fitted_of, load_kernels
+from daedal.models.network_presets import AUTHOR_2016, BEFORE_LATER_SETTINGS, PAPER_2015, default_rate
 from daedal.models.network_samples import FittedDAE as FittedDAE
 from daedal.models.network_start import stack_arrays, stack_of
 from daedal.models.network_training import train_network
@@ -52,7 +51,7 @@ class DAE(Model):
     block_size
         Variables of such a block.
     learning_rate, bias_factor
-        Rate for weights; that of biases is learning_rate * bias_factor.
+        Rate for weights; that of biases is learning_rate * bias_factor. None: 24 / n, at most 0.8 (adam: 0.005).
     momentum
         Share of its last update that a weight keeps moving by; biases have none.
     weight_decay
@@ -122,7 +121,7 @@ class DAE(Model):
     tied: bool = True
     error: Literal["cross-entropy", "squared"] = "cross-entropy"
     corruption: float = 0.03
-    learning_rate: float = 0.4
+    learning_rate: float | None = None
     bias_factor: float = 5.0
     momentum: float = 0.3
     weight_decay: float = 0.0
@@ -216,6 +215,10 @@ class DAE(Model):
             found = [train_network(self, *one) for one in zip(parents, rngs, before, strict=True)]
         return [finished(self, *one) for one in zip(found, parents, rngs, strict=True)]
 
+    def rate(self, n: int) -> float:
+        """Give the learning rate for n variables; the more there are, the more go into each hidden unit."""
+        return default_rate(self.optimizer, n) if self.learning_rate is None else float(self.learning_rate)
+
     def widths(self, n: int) -> tuple[int, ...]:
         """Give the variables, and the units of each hidden layer.
 
@@ -235,7 +238,7 @@ class DAE(Model):
             return
         layers = len(self.widths(3)) - 1
         few = {"max_epochs": 1, "max_rows": None, "starts": 1, "pretrain": min(self.pretrain, 1)}
-        _load_kernels(replace(self, hidden=(3,) * layers, **few))  # type: ignore[arg-type]
+        load_kernels(replace(self, hidden=(3,) * layers, **few))  # type: ignore[arg-type]
 
     def prepare_for(self, *, parents: int, candidates: int, n: int) -> None:
         """Prepare; JAX's programs are for one shape of rows each."""
@@ -290,11 +293,3 @@ class DAE(Model):
         """Give how many of the rows of an epoch make a batch, and on how many the training error is measured."""
         batch = max(1, min(self.batch_size, rows // 5))
         return batch, min(3 * batch, rows)
-
-
-@cache
-def _load_kernels(model: DAE) -> None:
-    """Fit and sample something too small to matter."""
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 2, (10, 3), dtype=np.uint8)
-    model.fit(x, rng=rng).sample(2, rng=rng)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,3 +45,11 @@ def finished(model: DAE, trained: TrainedNetwork, x: Bits, rng: np.random.Genera
         steps = len(fitted.correlations(rng=rng))
         fitted = replace(fitted, sampling_steps=steps, info={**trained.info, "sampling_steps": steps})
     return fitted
+
+
+@cache
+def load_kernels(model: DAE) -> None:
+    """Fit and sample something too small to matter."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, (10, 3), dtype=np.uint8)
+    model.fit(x, rng=rng).sample(2, rng=rng)

@@ -1,4 +1,4 @@
-"""Settings of autoencoders that were used before: by the paper, by its author's later program, and in stores."""
+"""Settings of autoencoders: the learning rate by n; those of the paper, of its author's later program, of stores."""
 
 from __future__ import annotations
 
@@ -25,3 +25,14 @@ BEFORE_LATER_SETTINGS: Mapping[str, Setting] = MappingProxyType({
     "sampling_start": "random", "temperature": 1.0, "binarise": False, "backend": "numba", "device": None,
 })  # fmt: skip
 """Hyperparameters that came when there were stores already, and what was done without them (`Model.later`)."""
+
+
+def default_rate(optimizer: str, n: int) -> float:
+    """Give the learning rate that solved most for the fewest evaluations (docs/beyond.md).
+
+    Examples
+    --------
+    >>> default_rate("sgd", 20), default_rate("sgd", 100)
+    (0.8, 0.24)
+    """
+    return 0.005 if optimizer == "adam" else min(0.8, 24 / n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -107,7 +107,7 @@ class Training:
             min_epochs=max(model.min_epochs, -(-model.min_updates // lessons.batches)),
         )
         for values in (values for theta in best for values in theta):
-            check_converged(values, "the autoencoder", model.learning_rate)
+            check_converged(values, "the autoencoder", model.rate(n))
         info = {"epochs": epochs, "error": float(error)}
         if errors.validation:
             info["validation_error"] = min(errors.validation)
@@ -151,10 +151,11 @@ class Training:
         """Train each of several layers by itself, on bits drawn from the codes of the layers below."""
         if self.model.pretrain == 0 or len(learner.stack) == 1:
             return
-        adam, rows = self.model.optimizer == "adam", lessons.rows
+        model = replace(self.model, learning_rate=self.model.rate(self.widths[0]))  # of the whole, for all layers
+        adam, rows = model.optimizer == "adam", lessons.rows
         for k, theta in enumerate(learner.stack):
             widths = self.widths[k : k + 2]
-            own = Training(self.model, widths, kernels.noise.noise_shape(), self.rng)
+            own = Training(model, widths, kernels.noise.noise_shape(), self.rng)
             layer, of_layer = Learner.of((theta,), adam=adam), Lessons(rows, lessons.used, lessons.batch)
             works = self.works(widths, lessons.batch)
             own.train(layer, of_layer, works, self.model.pretrain)
@@ -183,11 +184,12 @@ class Training:
     def train(self, learner: Learner, lessons: Lessons, works: kernels.network.Workspaces, epochs: int) -> None:
         """Train for some epochs."""
         model, n, steps = self.model, self.widths[0], 1 + self.model.walkback
+        rate = model.rate(n)
         rule = kernels.descent.Rule(
-            rate=float(model.learning_rate),
-            bias_rate=float(model.learning_rate * model.bias_factor),
+            rate=rate,
+            bias_rate=rate * model.bias_factor,
             momentum=float(model.momentum),
-            keep=float(1.0 - model.learning_rate * model.weight_decay),
+            keep=1.0 - rate * model.weight_decay,
             adam=model.optimizer == "adam",
         )
         swaps = words32(self.rng, epochs * len(lessons.rows))

@@ -103,7 +103,7 @@ def _trained(model: DAE, jobs: list[Job], max_epochs: int | None) -> list[Traine
     model.check_memory(rows, n)
     needed = len(jobs) * model.working_bytes(rows, n)
     check_fits(needed, f"training {len(jobs):,} networks of n={n:,} at once", advice="train fewer at a time")
-    numbers = numbers_of(model, first.batches, max_epochs)
+    numbers = numbers_of(model, n, first.batches, max_epochs)
     program = fit_program(first.plan._replace(many=many))
     given = [job.given for job in jobs]
     with within_memory(device, WHAT):
@@ -113,9 +113,9 @@ def _trained(model: DAE, jobs: list[Job], max_epochs: int | None) -> list[Traine
     return [_read(model, job, one) for job, one in zip(jobs, each, strict=True)]
 
 
-def numbers_of(model: DAE, batches: int, max_epochs: int | None) -> Numbers:
+def numbers_of(model: DAE, n: int, batches: int, max_epochs: int | None) -> Numbers:
     """Give the numbers of a training with so many batches an epoch; with max_epochs, one that ends after so many."""
-    rate, few = model.learning_rate, max_epochs is not None
+    rate, few = model.rate(n), max_epochs is not None
     return Numbers(
         rule=Rule(*map(_real, (rate, rate * model.bias_factor, model.momentum, 1.0 - rate * model.weight_decay))),
         batches=_whole(batches),
@@ -141,7 +141,7 @@ def _real(value: float) -> NDArray[np.float32]:
 
 def _read(model: DAE, job: Job, found: Trained) -> TrainedNetwork:
     for values in (found.error, *jax.tree.leaves(found.layers)):
-        check_converged(values, "the autoencoder", model.learning_rate)
+        check_converged(values, "the autoencoder", model.rate(job.given.x.shape[1]))
     epochs = int(found.epochs)
     info: dict[str, float] = {"epochs": epochs, "error": float(found.error)}
     if job.plan.held_out:
