@@ -204,19 +204,25 @@ def cell(runs: list[Run], baseline: list[Run]) -> str:
     return ", ".join(words)
 
 
-def summary(question: str, sizes: dict[str, int], seeds: list[int], known: dict[Any, Run], only: list[str]) -> None:
-    """Print what is known of a question in one table: a line for each variant, a column for each problem."""
+def summary(
+    question: str, sizes: dict[str, int], seeds: list[int], known: dict[Any, Run], only: list[str], beside: str
+) -> None:
+    """Print what is known of a question in one table: a line for each variant, a column for each problem.
+
+    Ratios are to the runs of the variant `beside`.
+    """
+    variants = {BASELINE: {}, **QUESTIONS[question]}
     print(f"\n{question}: seeds {seeds[0]}-{seeds[-1]}\n")
     print("| | " + " | ".join(f"{problem}, P = {size:,}" for problem, size in sizes.items()) + " |")
     print("|---" * (1 + len(sizes)) + "|")
-    baselines = {problem: runs_of({}, problem, size, seeds, known) for problem, size in sizes.items()}
-    for name, changes in {BASELINE: {}, **QUESTIONS[question]}.items():
+    baselines = {problem: runs_of(variants[beside], problem, size, seeds, known) for problem, size in sizes.items()}
+    for name, changes in variants.items():
         cells = []
         for problem, size in sizes.items():
             baseline = baselines[problem]
-            runs = baseline if name == BASELINE else runs_of(changes, problem, size, seeds, known)
+            runs = baseline if name == beside else runs_of(changes, problem, size, seeds, known)
             cells.append(cell(runs, baseline) if len(runs) == len(seeds) else "")
-        if any(cells) and (not only or name in (BASELINE, *only)):
+        if any(cells) and (not only or name in (beside, *only)):
             print(f"| {name} | {' | '.join(cells)} |")
 
 
@@ -236,6 +242,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--store", type=Path, default=Path("ablation.csv"))
     parser.add_argument("--summary", action="store_true", help="one table a question, of variants with all seeds")
+    parser.add_argument("--beside", default=BASELINE, help="the variant that a summary compares with")
     parser.add_argument("--table", action="store_true", help="print what is there, and run nothing")
     words = parser.parse_args()
     tables = [(question, problem) for question in words.question for problem in words.problems]
@@ -252,7 +259,7 @@ def main() -> None:
     known = read(words.store)
     if words.summary:
         for question in words.question:
-            summary(question, sizes, words.seeds, known, words.variants or [])
+            summary(question, sizes, words.seeds, known, words.variants or [], words.beside)
         return
     for question, problem in tables:
         table(question, problem, sizes[problem], words.seeds, known)

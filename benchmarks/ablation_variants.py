@@ -21,7 +21,8 @@ BEFORE: Settings = {
 BASE: Settings = {
     **BEFORE, "corruption": 0.03, "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4,
 }  # fmt: skip
-"""What `dae` is, which variants change and are compared with: half of the last parameters kept, then 250 updates."""
+"""What variants change and are compared with: half of the last parameters kept, then 250 updates. `dae` is this with a
+learning rate that goes by n, which was chosen last."""
 
 BASELINE = "baseline"
 
@@ -31,6 +32,7 @@ _CONVERGED: Settings = {"max_epochs": 2000}
 QUESTIONS: dict[str, dict[str, Settings]] = {
     "before": {
         "before": BEFORE,
+        "dae": {"learning_rate": "{rate}"},
         "before, 0.5 kept": {**BEFORE, "warm_start": 0.5},
         "before, 500 rows": {**BEFORE, "max_rows": 500},
         "before, at most 50 epochs": {**BEFORE, "max_epochs": 50},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import signal
@@ -41,8 +42,9 @@ def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 def test_the_examples_are_short_and_daedal_does_not_know_them() -> None:
-    assert (EXAMPLES / "own_algorithm.py").read_text().count("\n") < 60
-    assert (EXAMPLES / "own_model.py").read_text().count("\n") < 40
+    for name, most in {"own_algorithm.py": 50, "own_model.py": 35}.items():
+        own, _, _ = (EXAMPLES / name).read_text().partition("\nif __name__")  # what follows only shows it
+        assert ast.unparse(ast.parse(own)).count("\n") < most  # however its lines are wrapped
     for path in Path(daedal.__file__).parent.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert not any(word in text for word in ("HillClimber", "own_algorithm", "own_model")), path

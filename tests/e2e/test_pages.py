@@ -22,6 +22,7 @@ NOT_RUN = {
     "docs/cluster.md": 2,
     "docs/commands.md": 1,
     "docs/examples.md": 1,
+    "docs/accelerators.md": 1,
     "docs/features.md": 1,
     "docs/index.md": 1,
     "docs/report.md": 1,

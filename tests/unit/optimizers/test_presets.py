@@ -12,7 +12,7 @@ init_scale=0.01 batch_size=100 validation=0.1 overfitting=0.1 gamma=0.05 check_e
 sampling_steps=10 selection=tournament replacement=parents popsize=none"""
 LATER = """learning_rate=0.1 bias_factor=5 corruption=0.05 momentum=0.3 init_scale=0.005 validation=0 overfitting=none
 min_epochs=50 min_updates=200 max_epochs=2000 warm_start=0 max_rows=none"""
-FEW_STEPS = "corruption=0.03 learning_rate=0.4 max_epochs=50 warm_start=0.5 max_rows=500"  # docs/beyond.md
+FEW_STEPS = "corruption=0.03 learning_rate=none max_epochs=50 warm_start=0.5 max_rows=500"  # docs/beyond.md
 BY_NAME = {preset.name: preset for preset in PRESETS}
 
 
