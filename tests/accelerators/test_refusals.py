@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -29,7 +32,9 @@ def fit(model: DAE) -> None:
 @pytest.mark.parametrize("name", ["gpu", "cpu:9", "abacus", "", "GPU:0", "cpu:"])
 def test_an_unknown_device_is_told_those_there_are(name: str) -> None:
     model = DAE(backend="jax", device=name)
-    with pytest.raises(ValueError, match=f"no device '{name}' here, expected one of cpu:0, or none") as caught:
+    with pytest.raises(
+        ValueError, match=f"no device '{name}' here, expected one of cpu:0; or leave device out"
+    ) as caught:
         fit(model)
     assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match="no device"):
@@ -45,11 +50,39 @@ def test_a_device_is_found_by_name() -> None:
 class Gpu:
     """A device that these machines do not have."""
 
-    platform, device_kind, id = "gpu", "NVIDIA A100-SXM4-40GB", 1
+    platform, device_kind = "gpu", "NVIDIA A100-SXM4-40GB"
+
+    def __init__(self, number: int) -> None:
+        self.id, self.client = number, SimpleNamespace(platform="cuda")
 
 
 def test_an_accelerator_is_named_with_its_make() -> None:
-    assert devices.device_name(Gpu()) == "gpu:1 (NVIDIA A100-SXM4-40GB)"
+    assert devices.device_name(Gpu(1)) == "gpu:1 (NVIDIA A100-SXM4-40GB)"
+
+
+def no_cpu(found: list[Gpu], backend: str | None) -> list[Gpu]:
+    if backend is not None:
+        raise RuntimeError(f"Unknown backend {backend}")
+    return found
+
+
+def test_devices_are_told_apart_by_their_own_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = [Gpu(2), Gpu(3)]
+    monkeypatch.setattr(jax, "local_devices", lambda backend=None: no_cpu(there, backend))
+    assert devices.find_device("gpu") is devices.find_device("cuda:2") is there[0]
+    assert devices.find_device("gpu:3") is there[1]
+    with pytest.raises(ValueError, match="no device 'gpu:0' here, expected one of gpu:2, gpu:3; or leave"):
+        devices.find_device("gpu:0")
+
+
+@pytest.mark.parametrize("platform", ["foo", "cuda"])
+def test_a_platform_without_devices_is_one_sentence(platform: str) -> None:
+    words = "from daedal.models import DAE\ntry:\n    DAE(backend='jax').prepare()\nexcept ValueError as e: print(e)"
+    done = subprocess.run(
+        [sys.executable, "-c", words], capture_output=True, text=True, timeout=120, check=True,
+        env={**os.environ, "JAX_PLATFORMS": platform},
+    )  # fmt: skip
+    assert re.fullmatch(f"JAX finds no device with JAX_PLATFORMS={platform} here(: .+)?\n", done.stdout)
 
 
 def test_out_of_memory_is_one_sentence() -> None:

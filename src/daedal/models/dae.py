@@ -244,9 +244,9 @@ class DAE(Model):
         """Prepare; JAX's programs are for one shape of rows each."""
         self.prepare()
         if self.backend == "jax":
-            self.short_fit(parents, n).sample(candidates, rng=np.random.default_rng(0))
+            self._short_fit(parents, n).sample(candidates, rng=np.random.default_rng(0))
 
-    def short_fit(self, rows: int, n: int) -> FittedDAE:
+    def _short_fit(self, rows: int, n: int) -> FittedDAE:
         """Fit anything of this shape for an epoch, by the programs that a longer fit would use."""
         rng = np.random.default_rng(0)
         x = rng.integers(0, 2, (rows, n), dtype=np.uint8)

@@ -91,7 +91,7 @@ class DAESearch(DAE):
         """Prepare; JAX's programs are for training on the best, and for improving all."""
         self.prepare()
         if self.backend == "jax":
-            network, rows = self.short_fit(self._trained_rows(parents), n), np.zeros((candidates, n), dtype=np.uint8)
+            network, rows = self._short_fit(self._trained_rows(parents), n), np.zeros((candidates, n), dtype=np.uint8)
             network.sample_from(rows, steps=self.sampling_steps, rng=np.random.default_rng(0))
 
     def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:

@@ -59,8 +59,9 @@ def card(snapshot: Snapshot, status: Status, store: Path) -> str:
 
 def _short_path(store: Path) -> str:
     """Give where a store is, as seen from here, or from the root where that is shorter."""
-    there = str(store.resolve())
+    there = str(store)
     try:
+        there = str(store.resolve())
         return min(os.path.relpath(there, Path.cwd().resolve()), there, key=len)
-    except (OSError, ValueError):  # here is no longer, or on another drive
+    except (OSError, RuntimeError, ValueError):  # here is no longer, or on another drive, or links go in a circle
         return there

@@ -51,7 +51,7 @@ def draw_runtime(axes: Axes, snapshot: Snapshot, problems: Sequence[StudyProblem
     """
     lines: dict[Artist, str] = {}
     curves = runtime_curves(snapshot)
-    begin, any_solved = first_evaluations(snapshot, problems), False
+    begin, any_solved = first_evaluations(anytime_curves(snapshot), problems), False
     for algorithm in snapshot.study.algorithms:
         cells = [shown_cell(snapshot.study, snapshot.runs, problem, algorithm) for problem in problems]
         wanted = {(cell.problem, cell.popsize, cell.budget) for cell in cells if cell is not None}

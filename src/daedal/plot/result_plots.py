@@ -55,6 +55,7 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
     at, best = np.array(best_curve(result, result.history)).T
     best = np.where(np.isfinite(best), best, np.nan)
     with axes_to_draw_on(ax) as axes:
+        before = axes.get_legend_handles_labels()[0]
         if np.isfinite(sd).any():
             band: dict[str, Any] = {
                 "color": COLOURS[2],
@@ -75,7 +76,7 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
         axes.margins(x=0.02, y=0.08)
         handles, names = axes.get_legend_handles_labels()
         named = dict(zip(handles[::-1], names[::-1], strict=True))
-        draw_axes_legend(axes, named, own=ax is None)
+        draw_axes_legend(axes, named, own=ax is None, kept=before)
     return axes
 
 

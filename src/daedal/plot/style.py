@@ -6,7 +6,7 @@ import importlib
 import io
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -147,10 +147,11 @@ def draw_legend(figure: Figure, lines: Mapping[Artist, str]) -> None:
         _name(legend, lines)
 
 
-def draw_axes_legend(axes: Axes, lines: Mapping[Artist, str], *, own: bool) -> None:
+def draw_axes_legend(axes: Axes, lines: Mapping[Artist, str], *, own: bool, kept: Collection[Artist] = ()) -> None:
     """Name the lines below their axes; in a figure of somebody else, inside, or beside where they are many.
 
-    A figure of its own grows by what that takes.
+    A figure of its own grows by what that takes. Names of the lines in `kept`, which are somebody else's, stay as they
+    are.
     """
     if not lines:
         return
@@ -167,13 +168,13 @@ def draw_axes_legend(axes: Axes, lines: Mapping[Artist, str], *, own: bool) -> N
         look |= {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     legend = axes.legend(**look)
     legend.get_frame().set_edgecolor("none")
-    _name(legend, lines)
+    _name(legend, lines, kept)
 
 
-def _name(legend: Legend, lines: Mapping[Artist, str]) -> None:
+def _name(legend: Legend, lines: Mapping[Artist, str], kept: Collection[Artist] = ()) -> None:
     """Write the names afterwards, because a legend leaves out what begins with an underscore."""
-    for text, label in zip(legend.get_texts(), lines.values(), strict=True):
-        text.set_text(plain_text(shortened(label)))
+    for text, (line, label) in zip(legend.get_texts(), lines.items(), strict=True):
+        text.set_text(label if line in kept else plain_text(shortened(label)))
 
 
 def _columns(names: Sequence[str], width: float, size: float = 9.0) -> int:

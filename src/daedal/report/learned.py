@@ -234,8 +234,9 @@ def _importance_words(exact: NDArray[np.bool_], known: int) -> str:
 def _importance_bars(
     loss: NDArray[np.float64], exact: NDArray[np.bool_], chosen: NDArray[np.intp], variables: Variables
 ) -> Figure:
-    names = distinct([drawn(variables.labels[i], LONGEST_LABEL) for i in chosen.tolist()])
-    lying = max(map(len, names)) > _LONGEST_BELOW
+    labels = [variables.labels[i] for i in chosen.tolist()]
+    names = distinct([drawn(label, LONGEST_LABEL) for label in labels])
+    lying = max(map(len, distinct(labels))) > _LONGEST_BELOW
     along, across = ("y", "x") if lying else ("x", "y")
     data: list[dict[str, Json]] = []
     for is_exact, name in ((True, "changed alone"), (False, "best with another value")):

@@ -138,18 +138,22 @@ def runtime_figures(snapshot: Snapshot) -> list[Part]:
         if snapshot.study.cell(one.problem, one.algorithm, one.popsize, one.budget).key in keys
     ]
     parts: list[Part] = []
+    grown = anytime_curves(snapshot)
     for number, problem in enumerate(snapshot.study.problems):
         if found := [one for one in curves if one.problem == problem]:
-            parts += [*_heading(snapshot.study, problem), _runtime(number, snapshot, problem, found)]
+            begin = first_evaluations(grown, [problem])
+            parts += [*_heading(snapshot.study, problem), _runtime(number, snapshot, problem, found, begin)]
     return parts
 
 
-def _runtime(number: int, snapshot: Snapshot, problem: StudyProblem, curves: Sequence[RuntimeCurve]) -> Part:
+def _runtime(
+    number: int, snapshot: Snapshot, problem: StudyProblem, curves: Sequence[RuntimeCurve], begin: int | None
+) -> Part:
     """Draw the curves of a problem, from where its runs have their first values on, or say that none has solved it."""
     if not any(len(one.evaluations) for one in curves):
         return paragraph("No run has solved it.")
     ends = [end for one in curves for end in (*one.evaluations.tolist()[:1], max(1, one.longest))]
-    first = min(ends if (begin := first_evaluations(snapshot, [problem])) is None else [begin, *ends])
+    first = min(ends if begin is None else [begin, *ends])
     data = [line for one in curves for line in _steps(snapshot.study, one, first)]
     x_axis = log_axis(_evaluations(snapshot, problem), [first, *ends])
     layout = _layout(x_axis, _shares("runs solved (%)"), height=360, hovermode="x unified")

@@ -79,9 +79,9 @@ def anytime_curves(snapshot: Snapshot) -> list[AnytimeCurve]:
     return curves
 
 
-def first_evaluations(snapshot: Snapshot, problems: Sequence[StudyProblem]) -> int | None:
+def first_evaluations(curves: Sequence[AnytimeCurve], problems: Sequence[StudyProblem]) -> int | None:
     """Give where the curves of some problems begin, the first of them; None where no history is kept."""
-    firsts = (int(one.evaluations[0]) for one in anytime_curves(snapshot) if one.problem in problems)
+    firsts = (int(one.evaluations[0]) for one in curves if one.problem in problems)
     return min(firsts, default=None)
 
 

@@ -98,6 +98,18 @@ def test_the_legend_lies_below_what_is_drawn(result: Result) -> None:
     assert legend.x1 <= axes.figure.bbox.width
 
 
+def test_the_legend_leaves_names_of_others_alone(result: Result) -> None:
+    import matplotlib.pyplot as pyplot
+
+    own = ["$x^2$", "a name of somebody else, which is longer than a name of daedal's may be"]
+    _, axes = pyplot.subplots()
+    for name in own:
+        axes.plot([1, 2], [1, 2], label=name)
+    daedal.plot.convergence(result, ax=axes)
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(names) == sorted([*own, "best so far", "mean of a generation", "± standard deviation"])
+
+
 def test_a_marker_shows_where_the_best_was_found(result: Result) -> None:
     (x,), (y,) = line(daedal.plot.convergence(result), "_found").get_data()
     assert y == result.history[-1].best

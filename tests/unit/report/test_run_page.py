@@ -186,6 +186,11 @@ def test_bars_with_long_names_lie_and_each_has_its_name() -> None:
     assert values[last] == min(values.values())
 
 
+def test_names_are_as_long_as_they_are_read() -> None:
+    page = page_of(full_result(names=tuple(f"<{i}>" for i in range(20))))
+    assert {one["orientation"] for one in page.figures["importance"]["data"]} == {"v"}
+
+
 def test_the_best_rows_have_their_differences_marked() -> None:
     page = page_of(full_result())
     assert page.count("mark") == 9  # ten rows, the best one of which differs in nothing
