@@ -52,7 +52,7 @@ def products_of(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray
         passed = np.abs(one @ other.T).astype(np.float64) / 4
     both: NDArray[np.float64] = np.maximum(passed, passed.T)
     np.fill_diagonal(both, 0.0)
-    return both
+    return np.nan_to_num(both, nan=0.0)  # finite, so that a checkpoint can have it
 
 
 def half_width(measurements: int) -> int:
