@@ -2,10 +2,12 @@ from daedal import models as models
 from daedal import plot as plot
 from daedal import problems as problems
 from daedal import sklearn as sklearn
+from daedal.engine import Engine as Engine
 from daedal.evaluation.caller import ObjectiveError as ObjectiveError
 from daedal.evaluation.failures import Failure as Failure
 from daedal.limits import BudgetWarning as BudgetWarning
 from daedal.limits import Limits as Limits
+from daedal.limits import ReplayWarning as ReplayWarning
 from daedal.limits import StopReason as StopReason
 from daedal.limits import TimeWarning as TimeWarning
 from daedal.objectives.program import Program as Program
@@ -13,24 +15,22 @@ from daedal.optimize import load as load
 from daedal.optimize import maximize as maximize
 from daedal.optimize import minimize as minimize
 from daedal.optimize import resume as resume
+from daedal.optimize.optimizer import Optimizer as Optimizer
 from daedal.optimize.study import StoredStudy as StoredStudy
 from daedal.optimize.study import study as study
-from daedal.optimizers.base import BaseOptimizer as BaseOptimizer
-from daedal.optimizers.base import Optimizer as Optimizer
-from daedal.optimizers.configuration import Algorithm as Algorithm
-from daedal.optimizers.configuration import Configuration as Configuration
-from daedal.optimizers.eda import EDA as EDA
-from daedal.optimizers.eda import EDAConfiguration as EDAConfiguration
-from daedal.optimizers.records import Best as Best
-from daedal.optimizers.records import Generation as Generation
-from daedal.optimizers.registry import algorithms as algorithms
-from daedal.optimizers.registry import register_algorithm as register_algorithm
 from daedal.problems.registry import ProblemKind as ProblemKind
 from daedal.problems.registry import problem_kinds as problem_kinds
 from daedal.problems.registry import register_problem as register_problem
 from daedal.result import Result as Result
 from daedal.result import Solution as Solution
 from daedal.result import Trace as Trace
+from daedal.result.records import Best as Best
+from daedal.result.records import Generation as Generation
+from daedal.searches.algorithm import Algorithm as Algorithm
+from daedal.searches.algorithm import Configuration as Configuration
+from daedal.searches.presets import EDAConfiguration as EDAConfiguration
+from daedal.searches.registry import algorithms as algorithms
+from daedal.searches.registry import register_algorithm as register_algorithm
 from daedal.spaces.description import read_space as read_space
 from daedal.spaces.items import Permutation as Permutation
 from daedal.spaces.items import Subset as Subset
@@ -40,6 +40,5 @@ from daedal.spaces.variables import Flag as Flag
 from daedal.spaces.variables import Integer as Integer
 from daedal.types import Bits as Bits
 from daedal.types import Fitness as Fitness
-from daedal.types import State as State
 
 __version__: str

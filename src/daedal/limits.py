@@ -26,6 +26,10 @@ class TimeWarning(BudgetWarning):
     """A generation of a run will take long."""
 
 
+class ReplayWarning(UserWarning):
+    """A resumed run does not ask for the candidates that its file has."""
+
+
 class StopReason(Enum):
     """Why a run ended; `message` says it in a sentence, with what to try next.
 
@@ -68,7 +72,7 @@ _MESSAGES = {
     StopReason.EXHAUSTED: "Every solution was evaluated: there is none better.",
     StopReason.CALLBACK: "The callback asked to stop.",
     StopReason.INTERRUPTED: "The run was interrupted; this is the best so far.",
-    StopReason.UNFINISHED: "The run goes on, or was broken off; this is the best so far, and daedal resume goes on.",
+    StopReason.UNFINISHED: "The run is under way, or was interrupted; this is the best so far, and daedal resume continues it.",
 }
 
 

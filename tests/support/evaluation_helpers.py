@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from daedal.evaluation.evaluation import Evaluation
 from daedal.types import Bits
 
 
@@ -45,3 +47,38 @@ def is_gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+ROWS = every(12)  # the numbers from 0 on
+
+
+def number_of(row: Any) -> int:
+    return int(row @ (1 << np.arange(12)))
+
+
+def score(row: Any) -> float:
+    return number_of(row) * 1.5 - 7
+
+
+def collected(evaluate: Evaluation) -> tuple[dict[int, float], dict[int, str]]:
+    """Wait for all that waits: each candidate has exactly one answer."""
+    values, errors = dict[int, float](), dict[int, str]()
+    while evaluate.waiting:
+        done = evaluate.wait()
+        assert not values.keys() & set(done.tickets)
+        values |= dict(zip(done.tickets, done.values.tolist(), strict=True))
+        errors |= done.errors
+    assert evaluate.wait(0.0).tickets == []
+    assert set(errors) == {ticket for ticket, value in values.items() if math.isnan(value)}
+    return values, errors
+
+
+def check(evaluate: Evaluation, count: int, failing: set[int] | frozenset[int] = frozenset()) -> dict[int, str]:
+    """The first numbers have their values, apart from some that fail."""
+    evaluate.submit(range(count), ROWS[:count])
+    values, errors = collected(evaluate)
+    assert {number: value for number, value in values.items() if number not in failing} == {
+        number: score(ROWS[number]) for number in range(count) if number not in failing
+    }
+    assert set(errors) == failing
+    return errors

@@ -18,7 +18,7 @@ from daedal.cli.output import standard_error
 from daedal.cli.run_status import SHOWN, RunStatus
 from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.ticker import Ticker, wheel
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 from daedal.run.view import RunView
 
 SECONDS_BETWEEN_PICTURES = 0.125

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from daedal.cli.run_status import RunStatus
 from daedal.cli.ticker import Ticker
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 from daedal.run.view import RunView
 
 _SECONDS_BETWEEN_PICTURES = 0.25

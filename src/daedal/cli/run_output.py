@@ -16,7 +16,7 @@ from daedal.cli.result_text import MARGIN, show
 from daedal.evaluation.signals import interrupts_held
 from daedal.limits import StopReason
 from daedal.objectives.spec import spec_parts
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 from daedal.result import Result
 from daedal.settings.plugins import is_file_spec
 from daedal.types import to_text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from daedal.cli.durations import duration, elapsed
 from daedal.cli.sparkline import Sparkline
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 from daedal.run.view import RunProgress, RunView
 from daedal.settings.texts import visible
 

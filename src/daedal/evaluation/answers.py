@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class ObjectiveMisuse(ObjectiveError):  # noqa: N818  a kind of ObjectiveError
     """The objective is not a function of rows that gives one number per row: no policy for failures helps with that."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Answers:
     """What came back for some rows: values as the objective gave them, shape (rows,), and, by row, why it failed.
 
@@ -67,6 +68,38 @@ class Answers:
         """Leave the first rows alone."""
         self.values = self.values[:rows]
         self.amounts = None if self.amounts is None else self.amounts[:rows]
+
+
+class Came(NamedTuple):
+    """Answers for candidates that were evaluated together, or one after the other."""
+
+    tickets: list[int]
+    rows: Bits  # shape (tickets, n)
+    answers: Answers
+    seconds: float  # longest time that one of them took, about
+
+
+def side_by_side(parts: Sequence[Answers]) -> Answers:
+    """Return the answers for several parts of rows as those of all of them."""
+    if len(parts) == 1:
+        return parts[0]
+    answers = Answers(np.concatenate([part.values for part in parts]))
+    constraints: int | None = None
+    start = 0
+    for part in parts:
+        rows = len(part.values)
+        if constraints is None or constraints > 0 or part.amounts is not None:
+            check_constraints(constraints, part.constraints)
+            constraints = part.constraints if constraints is None else constraints
+        if part.amounts is not None:
+            if answers.amounts is None:
+                answers.amounts = np.full((len(answers.values), part.amounts.shape[1]), np.nan)
+            answers.amounts[start : start + rows] = part.amounts
+        if part.errors:
+            answers.errors |= {start + index: error for index, error in part.errors.items()}
+            answers.causes |= {start + index: cause for index, cause in part.causes.items()}
+        start += rows
+    return answers
 
 
 def first_error(errors: dict[int, str], rows: int) -> ObjectiveError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from daedal.evaluation.answers import ObjectiveMisuse as ObjectiveMisuse
 from daedal.evaluation.answers import judged
 from daedal.evaluation.failures import describe_error
 from daedal.evaluation.returned import joined, read_amounts, read_values, split
-from daedal.settings.plugins import place_in_file
 from daedal.types import Amounts, Bits, Fitness, to_text
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
@@ -27,6 +27,9 @@ It may give a pair: that, and by how much constraints are violated.
 
 Places: TypeAlias = NDArray[np.intp] | slice
 """Which of some rows: their numbers, or a range of them."""
+
+_FLOAT = np.dtype(np.float64)
+_NUMBERS = (float, np.float64)
 
 MOST_BYTES = 64 * 2**20
 """Memory of the rows that a function of a batch gets at once: in int64 they take eight times what they take here."""
@@ -80,16 +83,20 @@ class Caller:
     def _batch(self, x: Bits, first_failure_only: bool) -> Answers:
         """Give the answers for rows that go together."""
         if len(x) == 1:
-            return self._row(x)
+            return self.single(x)
         try:
-            return judged(*self._called(x), x, self.sign, self.shown)
+            return self.together(x)
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
             answers = self.one_by_one(x, first_failure_only=first_failure_only)
-            if first_failure_only and not answers.errors:  # it is the batch, then
-                raise ObjectiveError(self._told_of(error, x)) from error.__cause__ or error
+            if first_failure_only and not answers.errors:
+                raise self.batch_error(error, x) from error.__cause__ or error
             return answers
+
+    def batch_error(self, error: ObjectiveError, x: Bits) -> ObjectiveError:
+        """Return the error of a function that raises for the rows of x together, but for none of them alone."""
+        return ObjectiveError(self._told_of(error, x))
 
     def one_by_one(self, x: Bits, *, first_failure_only: bool = False) -> Answers:
         """Give the answers for the rows of x, each with a call of its own."""
@@ -102,20 +109,38 @@ class Caller:
 
     def one(self, x: Bits, index: int, answers: Answers) -> None:
         """Call the objective with one row of x, and note what comes."""
-        answers.take(slice(index, index + 1), self._row(x[index : index + 1]))
+        answers.take(slice(index, index + 1), self.single(x[index : index + 1]))
 
-    def _row(self, row: Bits) -> Answers:
-        """Give the answer for one row, shape (1, n)."""
+    def single(self, row: Bits) -> Answers:
+        """Return the answer for one row, shape (1, n); an error of the objective is part of it."""
         try:
-            return judged(*self._called(row), row, self.sign, self.shown)
+            return self.together(row)
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
             return Answers(np.array([np.nan]), {0: self._told_of(error, row)}, {0: error.__cause__ or error})
 
-    def _called(self, x: Bits) -> tuple[Fitness, Amounts | None]:
-        """Give the values of rows, shape (rows, n), and, with constraints, the same beside their amounts."""
-        values, violations = split(self._ask(self.objective, "the objective", x), self.vectorized)
+    def together(self, x: Bits) -> Answers:
+        """Return the answers for the rows of x, shape (rows, n), from one call; raise if the objective raises.
+
+        A function that takes one row at a time can only be given one.
+        """
+        returned = self._ask(self.objective, "the objective", x)
+        if (
+            not self.constraints
+        ):  # the two kinds of answers that are most frequent, without asking what else they may be
+            kind = type(returned)
+            if kind is np.ndarray and returned.dtype is _FLOAT and returned.shape == x.shape[:1]:  # type: ignore[attr-defined]
+                values: Fitness = returned.copy()  # type: ignore[attr-defined]  # the objective may use it again
+                if np.count_nonzero(np.isfinite(values)) == len(values):
+                    return Answers(values)
+            elif kind in _NUMBERS and not self.vectorized and math.isfinite(returned):  # type: ignore[arg-type]
+                return Answers(np.array([returned], dtype=np.float64))
+        return judged(*self._read(returned, x), x, self.sign, self.shown)
+
+    def _read(self, returned: object, x: Bits) -> tuple[Fitness, Amounts | None]:
+        """Return the values of rows, shape (rows, n), and, with constraints, the same beside their amounts."""
+        values, violations = split(returned, self.vectorized)
         numbers = read_values(values, "the objective", len(x), self.vectorized)
         if violations is None and not self.constraints:
             return numbers, None
@@ -145,6 +170,8 @@ class Caller:
                 f"; it is called with {self.batch}, here of shape {x.shape} (for a function of one row, say "
                 "vectorized=False, or --by-row)"
             )
+            from daedal.settings.plugins import place_in_file  # a third of what a worker loads, for errors alone
+
             where = place_in_file(error)
             place = "" if where is None else f" ({os.path.basename(where)})"
             raise ObjectiveError(

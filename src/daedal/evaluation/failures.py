@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from daedal.settings.texts import describe_error as describe_error
-from daedal.types import Bits, Json, StateError
+from daedal.types import Bits
 
 FAILURES_KEPT = 100
 """How many failures a run can show; all of them are counted."""
@@ -29,13 +29,6 @@ class Failure:
 
     x: str
     error: str
-
-    @classmethod
-    def from_json(cls, kept: Json) -> Failure:
-        """Read what a checkpoint has of a failure."""
-        if not isinstance(kept, list) or len(kept) != 2 or not all(isinstance(text, str) for text in kept):
-            raise StateError(f"expected a row and its error as a failure in the checkpoint, got {kept!r:.60}")
-        return cls(str(kept[0]), str(kept[1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""How evaluations are made: workers, caches, what happens when one fails."""
+"""How evaluations are made: workers, and what happens when one fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from daedal.evaluation.failures import OnError
 from daedal.settings.parameters import plain
-from daedal.types import Json, State, StateError
+from daedal.types import Json
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -31,7 +31,7 @@ def check_executor_timeout(seconds: float) -> float:
 
 
 MOST_WORKERS = 10_000
-"""Processes: more than any machine here holds, so that a slip of the pen does not bring it down."""
+"""Processes: more than any machine here holds, which guards against a typo."""
 
 
 def available_cores() -> int:
@@ -48,10 +48,8 @@ class EvaluationOptions:
     executor_timeout: float = EXECUTOR_TIMEOUT
     on_error: str = "raise"  # see `OnError`
     timeout: float | None = None  # seconds that one evaluation may take
+    asynchronous: bool = False  # whether each worker gets the next candidate as soon as it is free
     deduplicate: bool = True  # whether a row that comes again has the value that it had before, without a call
-    cache: str | None = None  # the file in which values are kept beyond this run
-    name: str | None = None  # of the objective there
-    version: str = ""
 
     def __post_init__(self) -> None:
         whole = isinstance(self.workers, Integral) and not isinstance(self.workers, bool)
@@ -66,30 +64,15 @@ class EvaluationOptions:
         if self.timeout is not None and not (number and self.timeout > 0):
             raise ValueError(f"expected timeout to be a number of seconds above 0, got timeout={self.timeout!r}")
         check_executor_timeout(self.executor_timeout)
-        if self.cache is not None and not self.deduplicate:
-            raise ValueError("expected a cache or deduplicate=False, got both: a cache gives every row one value")
         OnError.read(self.on_error)
 
     def to_json(self) -> dict[str, Json]:
-        """Give what a checkpoint keeps: all but the executor, and what is about it."""
-        return {**{name: plain(getattr(self, name)) for name in _KEPT}, "version": str(self.version)}
-
-    @classmethod
-    def from_json(cls, state: State) -> EvaluationOptions:
-        """Make the options that `to_json` gave."""
-        odd = [name for name in state.fields if name not in _KEPT]
-        if odd:
-            raise StateError(f"expected only {', '.join(_KEPT)} as options of evaluations, got {odd[0]!r}")
-        return cls(
-            workers=min(state.whole("workers"), MOST_WORKERS),
-            on_error=state.text("on_error"),
-            timeout=state.number("timeout") if state.given("timeout") else None,
-            deduplicate=state.truth("deduplicate"),
-            cache=state.text("cache") if state.given("cache") else None,
-            name=state.text("name") if state.given("name") else None,
-            version=state.text("version"),
-        )
+        """Return what a run file keeps: all but the executor, and what is about it."""
+        return {
+            field.name: plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if not field.name.startswith("executor")
+        }
 
 
-_KEPT = tuple(field.name for field in dataclasses.fields(EvaluationOptions) if not field.name.startswith("executor"))
 DEFAULTS = EvaluationOptions()

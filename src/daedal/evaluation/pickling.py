@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import sys
 from contextlib import suppress
 from typing import Any
-
-from daedal.settings.plugins import load_file, loaded_files
 
 
 def pack(thing: object, what: str) -> bytes:
@@ -23,7 +22,7 @@ def pack(thing: object, what: str) -> bytes:
         cloudpickle = None
     try:
         packed = (pickle if cloudpickle is None else cloudpickle).dumps(thing)
-        return pickle.dumps((loaded_files(), packed))
+        return pickle.dumps((_loaded_files(), packed))
     except Exception as error:
         hint = (
             'pip install "daedal[parallel]" lets lambdas and closures travel'
@@ -38,7 +37,16 @@ def pack(thing: object, what: str) -> bytes:
 def unpack(data: bytes) -> Any:
     """Turn what `pack` made into the object again. Only for bytes that this program itself has sent."""
     files, packed = pickle.loads(data)
-    for file in files:
-        with suppress(ValueError):  # it may not be there, nor be needed; what needs it will say so
-            load_file(file)
+    if files:
+        from daedal.settings.plugins import load_file  # slow to load, and most functions need no file
+
+        for file in files:
+            with suppress(ValueError):  # it may not be there, nor be needed; what needs it will say so
+                load_file(file)
     return pickle.loads(packed)
+
+
+def _loaded_files() -> list[str]:
+    """Return the user's files that were loaded in this process."""
+    plugins = sys.modules.get("daedal.settings.plugins")
+    return [] if plugins is None else list(plugins.loaded_files())

@@ -6,7 +6,7 @@ import atexit
 import os
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from multiprocessing import current_process, spawn
+from multiprocessing import current_process, get_all_start_methods, spawn
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -159,6 +159,8 @@ def _main_module() -> dict[str, Any]:
     check_main_is_loaded()
     data = spawn.get_preparation_data("worker")
     data["authkey"] = bytes(data["authkey"])  # which refuses to be sent as it is
+    if data.get("start_method") not in get_all_start_methods():
+        data.pop("start_method", None)  # joblib's own, in one of its workers: a new process knows nothing of it
     if not os.path.isfile(data.get("init_main_from_path", __file__)):
         del data["init_main_from_path"]
     return data

@@ -1,4 +1,4 @@
-"""The front door: maximize, minimize, resume."""
+"""The entry points for Python: maximize, minimize, resume."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from daedal.evaluation.caller import Objective
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective, check_functions
-from daedal.optimizers.registry import AnyAlgorithm, find_algorithm
 from daedal.result import Result
-from daedal.rng import check_seed
-from daedal.run.checkpoint import EVERY, Checkpointer, load_checkpoint
 from daedal.run.config import DisplayFactory, RunConfig
 from daedal.run.initial import Initial
+from daedal.run.known import Earlier
 from daedal.run.noise import noise_of
 from daedal.run.outcome import Callback
-from daedal.run.resume import restored_config
+from daedal.run.resume import resumed, seed_of
+from daedal.searches.registry import AnyAlgorithm, find_algorithm
 from daedal.settings.parameters import Setting
 from daedal.spaces.given import Variables, read_variables
 
@@ -52,12 +51,9 @@ def maximize(
     deduplicate: bool = True,
     noisy: bool = False,
     repeats: int | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    name: str | None = None,
-    version: str = "",
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: str | int = EVERY,
-    overwrite: bool = False,
+    asynchronous: bool = False,
+    run: str | os.PathLike[str] | None = None,
+    known: Earlier | None = None,
     log: str | os.PathLike[str] | None = None,
     progress: bool = False,
     callback: Callback | None = None,
@@ -78,8 +74,8 @@ def maximize(
         Functions of the same rows as the objective, each of which gives by how much a row violates something: 0 or
         less where it does not. A feasible row is better than any other, then one of less violation in sum.
     algorithm
-        A name (`daedal list` shows them), "path/to/file.py:NAME", an `Algorithm`, a configuration, a model, or a
-        function that builds an optimizer from n, seed, limits and initial.
+        A name (`daedal list` shows them), "path/to/file.py:NAME", an `Algorithm`, a configuration, a model, or an async
+        function of your own, `async def climber(f, *, n, rng)`.
     seed
         Same seed, same result.
     max_evaluations, max_generations, max_seconds, patience, target
@@ -117,14 +113,16 @@ def maximize(
         `standard_error`; a target is reached when a mean reaches it.
     repeats
         How often the best is measured at least, where `max_evaluations` allows it; implies noisy=True.
-    cache
-        A file (SQLite) that keeps values for other runs and programs, under a name and a version.
-    name, version
-        What the objective is called in the cache; a function needs a name. Another version is another objective.
-    checkpoint, every
-        A file to go on from with `resume`, and when to write it: "60s", or after so many generations.
-    overwrite
-        Whether the checkpoint may replace that of an earlier run. A file of any other kind is never replaced.
+    asynchronous
+        If True, each worker gets the next candidate as soon as it is free, which keeps workers busy where evaluations
+        take different times. The result then depends on which evaluation ends first. If False, candidates are
+        evaluated in whole batches, and the result does not depend on the number of workers.
+    run
+        A file that records the run (SQLite): every evaluation as it arrives. The same call with an existing file
+        continues that run, `daedal.load` and `daedal report` read it, and other runs can use it as `known`.
+    known
+        Earlier evaluations, which are then free: the run file of another run, a CSV file, a data frame or a list of
+        dicts, in which each row has values by name and a "fitness".
     log
         A folder in which the run gets a folder of its own, for IOHanalyzer: every call of the objective that was better
         than those before, and the last one. Needs the extra `ioh`.
@@ -152,9 +150,8 @@ def maximize(
     >>> result.fitness
     20.0
     """
-    checkpointer = None if checkpoint is None else Checkpointer(checkpoint, every, overwrite=overwrite)
     bits, space, names = read_variables(n)
-    noise = noise_of(noisy, repeats, cache=cache, initial=initial)
+    noise = noise_of(noisy, repeats, initial=initial)
     config = RunConfig(
         objective=objective,
         constraints=check_functions(constraints),
@@ -162,7 +159,7 @@ def maximize(
         space=space,
         names=names,
         algorithm=find_algorithm(algorithm).with_settings(settings, keywords=_KEYWORDS),
-        seed=check_seed(seed),
+        seed=seed_of(run, seed),
         minimize=minimize,
         vectorized=vectorized,
         shuffle=shuffle,
@@ -180,14 +177,14 @@ def maximize(
             on_error=on_error,
             timeout=timeout,
             deduplicate=deduplicate and noise is None,
-            cache=None if cache is None else os.path.abspath(cache),
-            name=name,
-            version=version,
+            asynchronous=asynchronous,
         ),
         noise=noise,
         initial=initial,
+        known=known,
+        file=None if run is None else os.path.abspath(run),
     )
-    return config.run(checkpointer=checkpointer, display=_display(progress), callback=callback, log=log)
+    return config.run(display=_display(progress), callback=callback, log=log)
 
 
 _KEYWORDS = tuple(inspect.signature(maximize).parameters)
@@ -221,52 +218,57 @@ def minimize(*objective: Any, **keywords: Any) -> Result:
 
 
 def resume(
-    checkpoint: str | os.PathLike[str],
+    run: str | os.PathLike[str],
     objective: AnyObjective | None = None,
     *,
     constraints: Sequence[Objective] = (),
     algorithm: AnyAlgorithm | None = None,
+    max_evaluations: int | None = None,
+    max_seconds: float | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
     executor_timeout: float = EXECUTOR_TIMEOUT,
-    every: str | int = EVERY,
+    known: Earlier | None = None,
     progress: bool = False,
     callback: Callback | None = None,
 ) -> Result:
-    """Go on with a run from its checkpoint; the result is that of a run that was never broken off, to the bit.
+    """Continue a run from its file; the result is that of a run that was never interrupted.
+
+    The search begins again with the same seed and gets the recorded values, until it asks for one that is not in the
+    file. A finished run continues if it gets more evaluations or time.
 
     Parameters
     ----------
-    checkpoint
-        The file that `maximize` or `minimize` wrote; it is kept up to date.
+    run
+        The file that `maximize` or `minimize` recorded; new evaluations are added to it.
     objective
-        The same objective again. A problem that was named ("hiff:n=64") need not be given: a checkpoint holds numbers
-        and names, and no code.
+        The same objective again. A problem that was named ("hiff:n=64") need not be given: a run file holds numbers and
+        names, and no code.
     constraints
-        The same functions again, where there were any.
+        The same functions again, if there were any.
     algorithm
-        The same algorithm again, where it is not one of daedal's own.
+        The same algorithm again, if it is not one of daedal's own.
+    max_evaluations, max_seconds
+        New limits. Default: as before.
     workers, executor
-        Processes, or an executor, to evaluate with; as before where not given.
-    executor_timeout, every, progress, callback
+        Processes, or an executor, to evaluate with. Default: as before.
+    executor_timeout, known, progress, callback
         As for `maximize`.
 
     Examples
     --------
     >>> import daedal, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "run.ckpt"
-    ...     run = dict(algorithm="umda", popsize=100, seed=1, checkpoint=path)
-    ...     half = daedal.maximize("onemax:n=60", callback=lambda record: record.generation == 3, **run)
-    ...     whole = daedal.resume(path)
-    >>> half.fitness < whole.fitness, whole.fitness
-    (True, 60.0)
+    ...     path = pathlib.Path(folder) / "run.db"
+    ...     half = daedal.maximize("trap:k=5,n=50", seed=1, max_evaluations=500, run=path)
+    ...     whole = daedal.resume(path, max_evaluations=5000)
+    >>> half.success, whole.success
+    (False, True)
     """
-    state = load_checkpoint(checkpoint)
-    checkpointer = Checkpointer(os.path.realpath(checkpoint), every, overwrite=True)  # behind a link, the file itself
-    config = restored_config(state, os.fspath(checkpoint), objective, algorithm, check_functions(constraints))
+    limits = {"max_evaluations": max_evaluations, "max_seconds": max_seconds}
+    config = resumed(run, objective, algorithm, check_functions(constraints), limits=limits, known=known)
     config = config.evaluated_by(workers=workers, executor=executor, executor_timeout=executor_timeout)
-    return config.run(state=state, checkpointer=checkpointer, display=_display(progress), callback=callback)
+    return config.run(display=_display(progress), callback=callback)
 
 
 def _display(wanted: bool) -> DisplayFactory | None:

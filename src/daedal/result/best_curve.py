@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 
 if TYPE_CHECKING:
     from daedal.result.result import Result

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from daedal.evaluation.failures import Failure
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 from daedal.result.trace import Trace
 from daedal.settings.checks import check_whole
 from daedal.settings.extras import missing_extra

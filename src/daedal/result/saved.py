@@ -1,9 +1,9 @@
-"""Results in files: arrays and JSON in one sealed .npz; reading one runs no code."""
+"""Results as plain values and arrays, which a run file keeps, and back."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,111 +11,78 @@ from numpy.typing import NDArray
 
 from daedal.evaluation.failures import Failure
 from daedal.limits import Limits, StopReason
-from daedal.optimizers.history import history_state, restored_history
+from daedal.result.records import Generation
 from daedal.result.result import Result
 from daedal.result.trace import Curve, Trace
-from daedal.settings.parameters import Setting, plain
+from daedal.settings.parameters import plain
 from daedal.spaces.description import describe, described
-from daedal.storage.checkpoint_file import RUN_FORM, CheckpointError, read_checkpoint_file, write_checkpoint_file
-from daedal.types import LARGEST_COUNT, Bits, Json, State, StateError
+from daedal.types import Bits, Json, from_text, to_text
 
-_COUNTS = ("evaluations", "evaluations_to_best", "evaluated", "cached", "failed", "batches", "generations")
-_TIMES = ("seconds", "cpu_seconds", "cpu_seconds_to_best")
-_TEXTS = ("algorithm", "explanation", "problem", "again")
+_APART = ("history", "trace")  # fields of a result that have a place of their own in a file
 _PACKED = ("rows", "top", "seen")
-_LONGEST = 2**15  # letters of a text, as in a checkpoint
+_FIGURES = tuple(field.name for field in dataclasses.fields(Generation) if field.name != "info")
 
 
-def save_result(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write a result to a file, in place of a saved run that may be there."""
-    parts = {"result": _result_state(result), "history": history_state(result.history)}
-    if result.trace is not None:
-        parts["trace"] = _trace_state(result.trace)
-    state = State.join(parts)
-    write_checkpoint_file(os.path.abspath(path), arrays=state.arrays, fields=state.fields, form=RUN_FORM)
-
-
-def load_result(path: str | os.PathLike[str]) -> Result:
-    """Read what `save_result` wrote."""
-    arrays, fields = read_checkpoint_file(path, what="a saved run", form=RUN_FORM)
-    state = State(arrays=arrays, fields=fields)
-    try:
-        trace = _trace(state.part("trace")) if state.given("trace") else None
-        result = _result(state.part("result"), history=tuple(restored_history(state.part("history"))), trace=trace)
-        if trace is not None and trace.ones.shape[1] != result.n:
-            raise StateError(f"expected a trace of {result.n} variables, got one of {trace.ones.shape[1]}")
-        return result
-    except (ValueError, TypeError, OverflowError) as error:
-        raise CheckpointError(f"{os.fspath(path)} is no saved run: {error}") from error
-
-
-def _result_state(result: Result) -> State:
-    fields: dict[str, Json] = {name: getattr(result, name) for name in (*_COUNTS, *_TIMES, *_TEXTS)}
-    fields |= {
-        "seed": result.seed,
-        "fitness": result.fitness,
-        "feasible": result.feasible,
-        "violation": result.violation,
+def result_to_json(result: Result) -> dict[str, Json]:
+    """Return all of a result but its records and its trace as plain values."""
+    fields = {one.name: getattr(result, one.name) for one in dataclasses.fields(Result) if one.name not in _APART}
+    return fields | {
+        "x": to_text(result.x),
         "violations": list(result.violations),
-        "success": result.success,
         "stop": result.stop.value,
         "failures": [[failure.x, failure.error] for failure in result.failures],
         "settings": {name: plain(value) for name, value in result.settings.items()},
-        "popsize": result.popsize,
-        "optimum": result.optimum,
-        "standard_error": result.standard_error,
-        "measurements": result.measurements,
         "space": None if result.space is None else describe(result.space),
         "names": None if result.names is None else list(result.names),
-        "minimize": result.minimize,
         "limits": {name: plain(value) for name, value in dataclasses.asdict(result.limits).items()},
     }
-    return State(arrays={"x": result.x}, fields=fields)
 
 
-def _result(state: State, **known: Any) -> Result:
-    n = len(state.array("x"))
-    names = tuple(map(str, state.listed("names"))) if state.given("names") else None
-    space = described(state.inner("space").fields) if state.given("space") else None
-    if (names is not None and len(names) != n) or (space is not None and space.n != n):
-        raise StateError(f"expected names, or a space, of {n} bits, got others")
-    kept: dict[str, Any] = {name: state.whole(name) for name in _COUNTS}
-    kept |= {name: state.seconds(name) for name in _TIMES}
-    kept |= {name: state.text(name)[:_LONGEST] for name in _TEXTS}
-    return Result(
-        x=state.row("x", n),
-        fitness=state.number("fitness"),
-        seed=state.whole("seed", most=None),
-        feasible=state.truth("feasible"),
-        violation=state.number("violation"),
-        violations=tuple(map(_number, state.listed("violations"))),
-        success=state.truth("success") if state.given("success") else None,
-        stop=StopReason(state.text("stop")),
-        failures=tuple(map(Failure.from_json, state.listed("failures"))),
-        settings=restored_settings(state.inner("settings")),
-        popsize=state.whole("popsize") if state.given("popsize") else None,
-        optimum=state.number("optimum") if state.given("optimum") else None,
-        standard_error=state.number("standard_error") if state.given("standard_error") else None,
-        measurements=state.whole("measurements"),
-        space=space,
-        names=names,
-        minimize=state.truth("minimize"),
-        limits=Limits(**state.inner("limits").fields),  # type: ignore[arg-type]
-        **kept,
-        **known,
-    )
+def result_from_json(
+    kept: Mapping[str, Any], records: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]] | None
+) -> Result:
+    """Return the result that `result_to_json`, `record_to_json` and `trace_to_arrays` gave; ValueError for any other."""
+    try:
+        x = from_text(kept["x"])
+        result = Result(
+            **{
+                **kept,
+                "x": x,
+                "violations": tuple(map(float, kept["violations"])),
+                "stop": StopReason(kept["stop"]),
+                "failures": tuple(Failure(str(one), str(error)) for one, error in kept["failures"]),
+                "settings": dict(kept["settings"]),
+                "space": None if kept["space"] is None else described(kept["space"]),
+                "names": None if kept["names"] is None else tuple(map(str, kept["names"])),
+                "limits": Limits(**kept["limits"]),
+                "history": tuple(map(record_from_json, records)),
+                "trace": None if arrays is None else _trace(arrays, len(x)),
+            }
+        )
+        if (result.space is not None and result.space.n != result.n) or len(result.names or x) != result.n:
+            raise ValueError(f"expected names, or a space, of {result.n} bits")
+        repr(result)  # whatever has to be a number is one
+        return result
+    except (TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
-def restored_settings(kept: State) -> dict[str, Setting]:
-    """Give settings by name, as a file has them: single values."""
-    odd = [name for name, value in kept.fields.items() if isinstance(value, list | dict)]
-    if odd:
-        raise StateError(f"expected the setting {odd[0][:60]!r} to be one value, got several")
-    return dict(kept.fields)  # type: ignore[arg-type]
+def record_to_json(record: Generation) -> dict[str, Json]:
+    """Return the figures of a generation as plain values."""
+    return {**{name: getattr(record, name) for name in _FIGURES}, "info": dict(record.info)}
 
 
-def _trace_state(trace: Trace) -> State:
-    n = trace.ones.shape[1]
+def record_from_json(kept: Mapping[str, Any]) -> Generation:
+    """Return the record that `record_to_json` gave."""
+    info = {str(name): value for name, value in kept["info"].items() if isinstance(value, int | float)}
+    figures = {name: kept[name] for name in _FIGURES}
+    if not all(isinstance(value, int | float) for name, value in figures.items() if name != "sd"):
+        raise ValueError(f"expected numbers in a record, got {figures!r:.80}")
+    return Generation(**figures, info=info)
+
+
+def trace_to_arrays(trace: Trace) -> dict[str, NDArray[Any]]:
+    """Return a trace as plain arrays."""
     arrays: dict[str, NDArray[Any]] = {
         "generations": trace.generations,
         "ones": trace.ones,
@@ -123,7 +90,9 @@ def _trace_state(trace: Trace) -> State:
         "look": trace.look.astype(np.int64),
         "top_fitness": trace.top_fitness,
         "seen_fitness": trace.seen_fitness,
-        "around": np.stack([trace.flips, trace.others]),
+        "flips": trace.flips,
+        "others": trace.others,
+        "source": np.array(trace.source),
         "curves": np.array([[curve.generation, len(curve.epochs)] for curve in trace.curves], np.int64).reshape(-1, 2),
         "epochs": np.concatenate([np.empty(0, np.int64), *(curve.epochs for curve in trace.curves)]),
         "errors": np.concatenate([np.empty(0), *(curve.errors for curve in trace.curves)]),
@@ -131,60 +100,46 @@ def _trace_state(trace: Trace) -> State:
     }
     if trace.linkage is not None:
         arrays["linkage"] = trace.linkage
-    return State(arrays=arrays, fields={"n": n, "source": trace.source})
+    return arrays
 
 
-def _trace(state: State) -> Trace:
-    n = state.whole("n")
-    generations = state.wholes("generations", shape=(-1,), least=0, most=LARGEST_COUNT)
-    looks, linkage = len(generations), state.arrays.get("linkage")
-    rows, top, seen = (_bits(state, name, n) for name in _PACKED)
-    curves = state.wholes("curves", shape=(-1, 2), least=0, most=LARGEST_COUNT)
-    ends = np.cumsum(curves[:, 1])
-    epochs = state.wholes("epochs", shape=(-1,), least=0, most=LARGEST_COUNT)
-    around = _floats(state, "around", (2, n))
-    if linkage is not None and (linkage.shape != (n, n) or not np.isfinite(linkage).all()):
-        raise StateError(f"expected numbers for pairs of {n} variables, got shape={linkage.shape}")
-    if curves[:, 1].sum() != len(epochs):
-        raise StateError(f"expected {curves[:, 1].sum()} measurements of training, got {len(epochs)}")
-    parts = zip(np.split(epochs, ends[:-1]), np.split(_floats(state, "errors", epochs.shape), ends[:-1]), strict=True)
+def _trace(arrays: Mapping[str, NDArray[Any]], n: int) -> Trace:
+    looks = len(arrays["generations"])
+    rows, top, seen = (_bits(arrays[name], n) for name in _PACKED)
+    curves, linkage = arrays["curves"].reshape(-1, 2), arrays.get("linkage")
+    ends = np.cumsum(curves[:, 1])[:-1]
+    parts = zip(np.split(arrays["epochs"], ends), np.split(arrays["errors"], ends), strict=True)
+    look = arrays["look"].astype(np.int64)
+    if len(look) != len(rows) or (len(look) and not 0 <= look.min() <= look.max() < looks):
+        raise ValueError("expected the looks that rows belong to")
     return Trace(
-        generations=generations,
-        ones=_floats(state, "ones", (looks, n)).astype(np.float32),
+        generations=arrays["generations"].astype(np.int64),
+        ones=_numbers(arrays["ones"], looks, n).astype(np.float32),
         rows=rows,
-        fitness=_floats(state, "fitness", (len(rows),)),
-        look=state.wholes("look", shape=(len(rows),), least=0, most=max(0, looks - 1)),
-        linkage=None if linkage is None else linkage.astype(np.float32),
-        source=state.text("source")[:_LONGEST],
+        fitness=_numbers(arrays["fitness"], len(rows)),
+        look=look,
+        linkage=None if linkage is None else _numbers(linkage, n, n).astype(np.float32),
+        source=str(arrays["source"]),
         curves=tuple(
-            Curve(generation=int(generation), epochs=one, errors=other)
-            for generation, (one, other) in zip(curves[:, 0], parts, strict=False)
+            Curve(generation=int(generation), epochs=epochs, errors=errors)
+            for (generation, _), (epochs, errors) in zip(curves, parts, strict=False)
         ),
         top=top,
-        top_fitness=_floats(state, "top_fitness", (len(top),)),
-        flips=around[0],
-        others=around[1],
+        top_fitness=_numbers(arrays["top_fitness"], len(top)),
+        flips=_numbers(arrays["flips"], n),
+        others=_numbers(arrays["others"], n),
         seen=seen,
-        seen_fitness=_floats(state, "seen_fitness", (len(seen),)),
+        seen_fitness=_numbers(arrays["seen_fitness"], len(seen)),
     )
 
 
-def _number(value: Json) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise StateError(f"expected a number, got {value!r:.60}")
-    return float(value)
-
-
-def _floats(state: State, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Give numbers of a shape; nan among them is what is not known."""
-    array = state.array(name)
+def _numbers(array: NDArray[Any], *shape: int) -> NDArray[np.float64]:
     if array.shape != shape or array.dtype.kind != "f":
-        raise StateError(f"expected numbers of shape {shape} as {name}, got shape={array.shape}")
+        raise ValueError(f"expected numbers of shape {shape} in a trace, got shape={array.shape}")
     return array.astype(np.float64)
 
 
-def _bits(state: State, name: str, n: int) -> Bits:
-    packed = state.array(name)
+def _bits(packed: NDArray[Any], n: int) -> Bits:
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-n // 8):
-        raise StateError(f"expected packed rows of {n} bits as {name}, got shape={packed.shape}")
+        raise ValueError(f"expected packed rows of {n} bits in a trace, got shape={packed.shape}")
     return np.unpackbits(packed, axis=1, count=n)

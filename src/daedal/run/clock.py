@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from daedal.types import Json, State
-
 
 class Clock:
     """Measures a run from `start` on, and goes on where another one stood.
@@ -56,18 +54,3 @@ class Clock:
             yield
         finally:
             self.objective_seconds += time.monotonic() - began
-
-    def state(self) -> dict[str, Json]:
-        """Give all times so far."""
-        return {
-            "seconds": self.seconds,
-            "cpu_seconds": self.cpu_seconds,
-            "cpu_seconds_to_best": self.cpu_seconds_to_best,
-            "objective_seconds": self.objective_seconds,
-        }
-
-    def restore(self, own: State) -> None:
-        """Go on where another one stood."""
-        self._seconds_before, self._cpu_before = own.seconds("seconds"), own.seconds("cpu_seconds")
-        self.cpu_seconds_to_best = own.seconds("cpu_seconds_to_best")
-        self.objective_seconds = own.seconds("objective_seconds")

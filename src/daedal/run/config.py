@@ -1,9 +1,8 @@
-"""The one description of a run: made from keywords, a command line, a study's cell or a checkpoint."""
+"""The one description of a run: made from keywords, a command line, a study's cell or a run file."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import warnings
 from collections.abc import Callable
@@ -13,34 +12,31 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from daedal.evaluation.batch import Recorder
+from daedal.engine import Engine
 from daedal.evaluation.caller import Objective
-from daedal.evaluation.evaluator import Evaluator
+from daedal.evaluation.evaluation import Evaluation
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import BudgetWarning, Limits, TimeWarning
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
-from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
+from daedal.result.saved import result_to_json, trace_to_arrays
 from daedal.run.again import again_line
-from daedal.run.checkpoint import Checkpointer
 from daedal.run.duration import check_duration
 from daedal.run.initial import Initial, read_initial
-from daedal.run.ioh_log import IOHLog
+from daedal.run.journal import Journal, open_journal
 from daedal.run.loop import Run
 from daedal.run.noise import NOISY_CONSTRAINTS, Noise
 from daedal.run.outcome import Callback, Display
 from daedal.run.reporting import result_of
 from daedal.run.view import RunProgress, RunView, progress_of
-from daedal.settings.parameters import plain
-from daedal.spaces.description import describe
+from daedal.searches.algorithm import Algorithm
 from daedal.spaces.space import Space
-from daedal.storage.checkpoint_file import CheckpointError
-from daedal.storage.kinds import check_apart
-from daedal.types import Json, State
 
 if TYPE_CHECKING:
-    from daedal.evaluation.sqlite_cache import SQLiteCache
+    from daedal.run.ioh_log import IOHLog
+    from daedal.run.known import Earlier
+    from daedal.run.run_file import RunFile
 
 DisplayFactory: TypeAlias = Callable[[RunView], AbstractContextManager[Display]]
 """Makes what shows a run."""
@@ -48,7 +44,7 @@ DisplayFactory: TypeAlias = Callable[[RunView], AbstractContextManager[Display]]
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """What a run is: everything that its result depends on, and how evaluations run; see `maximize`."""
+    """What a run is: everything that its result depends on, and how evaluations are made; see `maximize`."""
 
     objective: AnyObjective
     constraints: tuple[Objective, ...] = ()
@@ -62,29 +58,31 @@ class RunConfig:
     shuffle: bool = True
     limits: Limits = field(default_factory=Limits)
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
-    noise: Noise | None = None  # what is known of the scatter of values; None: nothing
+    noise: Noise | None = None  # what the user says of noise; None: nothing
     initial: Initial | None = field(default=None, compare=False)
-    command: str = field(default="", compare=False)  # that makes it again, where it comes from a command
+    known: Earlier | None = field(default=None, compare=False)  # earlier evaluations, which are free
+    file: str | None = field(default=None, compare=False)  # that records the run
+    command: str = field(default="", compare=False)  # that repeats it, if it comes from a command
 
     @property
     def size(self) -> int | None:
-        """Number of bits, where the objective does not know it."""
+        """Number of bits, if the objective does not know it."""
         return self.n if self.space is None else self.space.n
 
     @property
     def again(self) -> str:
-        """One line that makes the run again: the command that it was, or a line of Python."""
+        """One line that repeats the run: the command that it was, or a line of Python."""
         return self.command or again_line(self)
 
     @property
     def sign(self) -> int:
-        """1 where larger values are better, -1 where smaller are."""
+        """1 if larger values are better, -1 if smaller ones are."""
         return -1 if self.minimize else 1
 
     def evaluated_by(
         self, *, workers: int | None, executor: Executor | None, executor_timeout: float = EXECUTOR_TIMEOUT
     ) -> RunConfig:
-        """Give the same run with other workers, where any are given; the result does not depend on them."""
+        """Return the same run with other workers, if any are given; the result does not depend on them."""
         if workers is None and executor is None:
             return self
         options = dataclasses.replace(
@@ -98,8 +96,6 @@ class RunConfig:
     def run(
         self,
         *,
-        state: State | None = None,
-        checkpointer: Checkpointer | None = None,
         display: DisplayFactory | None = None,
         callback: Callback | None = None,
         log: str | os.PathLike[str] | None = None,
@@ -107,24 +103,29 @@ class RunConfig:
         warn: bool = True,
         traced: bool = True,
     ) -> Result:
-        """Run from the beginning, or from a state; warn, if wanted, of a budget that is too small; keep a trace or not.
+        """Run to the end.
 
-        `log` is a folder for logs, see `IOHLog`: of whole runs, because ioh cannot go on with one. `interrupts`, which
-        are entered, keep requests to end away from who hands the result on, once the run has ended.
+        Parameters
+        ----------
+        display
+            Makes what shows the run.
+        callback
+            Called with each record.
+        log
+            A folder for logs, see `IOHLog`.
+        interrupts
+            If they are given, they are entered, and keep requests to end away from the caller who hands the result on.
+        warn
+            If True, warn of a budget that is too small.
+        traced
+            If True, keep a trace.
         """
         if callback is not None and not callable(callback):
             raise TypeError(f"expected a function as callback, got callback={callback!r}")
-        if checkpointer is not None and log is not None:
-            raise ValueError("expected log or checkpoint, got both; a run that goes on has no log of what was before")
-        if checkpointer is not None:
-            check_apart({"the checkpoint": checkpointer.path, "the cache": self.evaluation.cache})
-        algorithm = self._resolved()  # refuses what no memory holds
-        warning = self.budget_warning() if warn and state is None else None
-        if warning is not None:
-            warnings.warn(warning, BudgetWarning, stacklevel=3)
-        duration = self.duration_warning() if state is None else None  # refuses what takes days
-        if warn and duration is not None:
-            warnings.warn(duration, TimeWarning, stacklevel=3)
+        given = self.algorithm
+        config = self._resolved()
+        if warn and (self.file is None or not os.path.exists(self.file)):
+            config._warn()
         objective = bind(
             self.objective,
             self.n,
@@ -134,9 +135,7 @@ class RunConfig:
             shuffle=self.shuffle,
             constraints=self.constraints,
         )
-        has_goal = self.goal(objective) is not None
-        limits = algorithm.with_limits(self.limits, has_goal=has_goal) if state is None else self.limits
-        config = dataclasses.replace(self, algorithm=algorithm, limits=limits, command=self.again)
+        config = config._with_limits(objective)
         with ExitStack() as closing:
             closing.callback(objective.close)
             under_way: list[Run] = []
@@ -144,118 +143,147 @@ class RunConfig:
             view = config._view(objective, partial(progress_of, under_way))
             shown = None if display is None else around.enter_context(display(view))
             controls = closing.enter_context(Interrupts()) if interrupts is None else interrupts
-            run = config._prepared(objective, closing, checkpointer, callback, controls)
+            file = config._open_file(objective, given)
+            if file is not None:
+                closing.callback(file.close)
+            run = config._prepared(objective, file, callback, controls)
             run.tracer.active = traced
-            under_way.append(run)
-            if state is not None:
-                _restore(run, state)
             if log is not None:
-                run.evaluator.recorder = config._log(objective, closing, log)
-            return result_of(config, objective, run, run.go(shown, around))
+                run.recorder = closing.enter_context(config._log(objective, log)).write
+            under_way.append(run)
+            result = result_of(config, objective, run, run.go(shown, around))
+            if file is not None:
+                trace = None if result.trace is None else trace_to_arrays(result.trace)
+                file.finish(result_to_json(result), trace)
+            return result
 
-    def _resolved(self) -> Algorithm:
-        """Give the algorithm with everything chosen that the user left open."""
-        return self.algorithm.resolved(
-            self._size(),
-            max_evaluations=self._search_calls(),
-            workers=self.evaluation.workers,
+    def _resolved(self) -> RunConfig:
+        """Return the run with everything chosen that the user left open."""
+        algorithm = self.algorithm
+        if self.file is not None:
+            from daedal.run.resume import chosen_before
+
+            algorithm = chosen_before(self.file, algorithm)
+        algorithm = algorithm.resolved(
+            self._size(), max_evaluations=self._search_evaluations(), workers=self.evaluation.workers
         )
+        return dataclasses.replace(self, algorithm=algorithm, command=self.again)
+
+    def _with_limits(self, objective: BoundObjective) -> RunConfig:
+        limits = self.algorithm.with_limits(self.limits, has_goal=self.goal(objective) is not None)
+        return dataclasses.replace(self, limits=limits)
+
+    def _warn(self) -> None:
+        """Warn of a budget that is too small, or of generations that take long; refuse one that takes days."""
+        if (text := self.budget_warning()) is not None:
+            warnings.warn(text, BudgetWarning, stacklevel=4)
+        if (text := self.duration_warning()) is not None:
+            warnings.warn(text, TimeWarning, stacklevel=4)
 
     def _size(self) -> int:
         return objective_size(self.objective, self.n, self.space)
 
-    def _search_calls(self) -> int | None:
-        """Give the evaluations that there are for the algorithm."""
+    def _search_evaluations(self) -> int | None:
+        """Return the evaluations that the budget has for the search."""
         most = self.algorithm.with_limits(self.limits).max_evaluations
         return most if most is None or self.noise is None else self.noise.search_calls(most)
 
     def budget_warning(self) -> str | None:
-        """Say so, in a sentence, if the run has too few evaluations for its algorithm."""
-        most = self._search_calls()
-        return None if most is None else self._resolved().configuration.budget_warning(most)
+        """Return a warning, in a sentence, if the run has too few evaluations for its algorithm."""
+        most = self._search_evaluations()
+        resolved = self.algorithm.resolved(self._size(), max_evaluations=most, workers=self.evaluation.workers)
+        return None if most is None else resolved.configuration.budget_warning(most)
 
     def duration_warning(self) -> str | None:
-        """Say so, in a sentence, if a generation will take long; refuse one that will take more than a day."""
-        return check_duration(self._resolved(), self._size(), self.limits)
+        """Return a warning, in a sentence, if a generation will take long; refuse one that will take more than a day."""
+        most = self._search_evaluations()
+        resolved = self.algorithm.resolved(self._size(), max_evaluations=most, workers=self.evaluation.workers)
+        return check_duration(resolved, self._size(), self.limits)
+
+    def _open_file(self, objective: BoundObjective, given: Algorithm) -> RunFile | None:
+        """Open the file that records the run; one that holds another run is refused."""
+        if self.file is None:
+            return None
+        from daedal.run.resume import description
+        from daedal.run.run_file import open_run
+
+        file = open_run(self.file, description(self, objective, given))
+        file.set_budget(self.limits.max_evaluations)
+        return file
 
     def _prepared(
-        self,
-        objective: BoundObjective,
-        closing: ExitStack,
-        checkpointer: Checkpointer | None,
-        callback: Callback | None,
-        interrupts: Interrupts,
+        self, objective: BoundObjective, file: RunFile | None, callback: Callback | None, interrupts: Interrupts
     ) -> Run:
         if self.noise is not None and objective.constrained:
             raise ValueError(NOISY_CONSTRAINTS)
         rows, values = read_initial(self.initial, objective, self.names)
-        goal = self.goal(objective)
-        configuration = self.algorithm.configuration
-        build = configuration.build if self.noise is None else self.noise.builder(configuration)
-        optimizer = build(
-            n=objective.n,
+        goal, configuration = self.goal(objective), self.algorithm.configuration
+        engine = Engine(
+            objective.n,
             seed=self.seed,
-            limits=dataclasses.replace(self.limits, target=None if goal is None else self.sign * goal),
-            initial=rows,
+            encoding=None if self.space is None else self.space.encoding,
+            repeat=not self.evaluation.deduplicate,
         )
-        cache = None if self.evaluation.cache is None else closing.enter_context(self._cache(objective))
-        evaluator = Evaluator(
-            objective.caller(self.sign),
-            n=objective.n,
-            order=objective.order,
-            options=self.evaluation,
-            cache=cache,
-            constrained=objective.constrained,
-            on_exit=objective.on_exit,
+        engine.initial = rows if rows is not None and len(rows) else None
+        engine.target = None if goal is None else self.sign * goal
+        configuration.prepare(objective.n, self._search_evaluations())
+        caller = objective.caller(self.sign)
+        evaluation = Evaluation(
+            caller, options=self.evaluation, on_exit=objective.on_exit, constrained=objective.constrained
         )
+        known = []
         if rows is not None and values is not None and objective.constrained:
             warnings.warn(
-                "the initial rows are evaluated, because their values are known but not whether they are feasible",
+                "the initial candidates are evaluated, because their values are known but not whether they are "
+                "feasible",
                 BudgetWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         elif rows is not None and values is not None:
-            evaluator.preload(rows, values)
-        return Run(
-            optimizer,
-            evaluator,
+            from daedal.archive import to_candidates
+
+            known = [(c, (v, None, False)) for c, v in zip(to_candidates(rows), values.tolist(), strict=True)]
+        journal = Journal(known=known)
+        if file is not None or self.known is not None:
+            journal = open_journal(file, objective, names=self.names, known=known, source=self.known)
+        run = Run(
+            engine,
+            evaluation,
+            objective,
             sign=self.sign,
-            limits=self.limits,
-            config=State(arrays={}, fields=self.to_json(objective)),
-            to_objective=objective.to_objective,
-            encoding=None if self.space is None else self.space.encoding,
-            checkpointer=checkpointer,
+            limits=configuration.run_limits(self.limits),
+            goal=engine.target,
+            journal=journal,
+            noisy=self.noise is not None,
             callback=callback,
+            asynchronous=self.evaluation.asynchronous,
             interrupts=interrupts,
         )
+        engine.width = evaluation.size if self.evaluation.asynchronous else 1
+        engine.left = run._left()
+        if self.noise is None:
+            engine.start(configuration.search(engine, self.limits))
+        else:
+            from daedal.searches.noisy import averaged
 
-    def _log(self, objective: BoundObjective, closing: ExitStack, folder: str | os.PathLike[str]) -> Recorder:
-        """Open a log, which is closed with the run."""
+            make = partial(configuration.noisy_search, limits=self.limits)
+            engine.start(averaged(engine, make, repeats=self.noise.repeats))
+        return run
+
+    def _log(self, objective: BoundObjective, folder: str | os.PathLike[str]) -> IOHLog:
+        """Open a log."""
+        from daedal.run.ioh_log import IOHLog
+
         log = IOHLog(folder, objective=self.objective, bound=objective, sign=self.sign, seed=self.seed)
         log.open(self.algorithm.name)
-        closing.callback(log.close)
-        return log.write
-
-    def _cache(self, objective: BoundObjective) -> SQLiteCache:
-        from daedal.evaluation.sqlite_cache import SQLiteCache  # SQLite, only where it is used
-
-        name = self.evaluation.name or objective.cache_name
-        if name is None:
-            raise ValueError(
-                f"values of {objective.name} in a cache need a name: name=... (--name); a version, too, if the "
-                "objective will change"
-            )
-        assert self.evaluation.cache is not None
-        if self.space is not None:  # the same bits mean something else in another space
-            name = f"{name} of {json.dumps(describe(self.space))}"
-        return SQLiteCache(self.evaluation.cache, n=objective.n, objective=name, version=self.evaluation.version)
+        return log
 
     def optimum(self, objective: BoundObjective) -> float | None:
-        """Give the known optimum, which is the largest value."""
+        """Return the known optimum, which is the largest value."""
         return None if self.minimize else objective.optimum
 
     def goal(self, objective: BoundObjective) -> float | None:
-        """Give the value to reach, as the user has it."""
+        """Return the value to reach, as the user has it."""
         return self.optimum(objective) if self.limits.target is None else self.limits.target
 
     def _view(self, objective: BoundObjective, progress: Callable[[], RunProgress]) -> RunView:
@@ -267,34 +295,3 @@ class RunConfig:
             limits=self.limits,
             progress=progress,
         )
-
-    def to_json(self, objective: BoundObjective) -> dict[str, Json]:
-        """Say in plain values what the run is: numbers and names, and no code."""
-        return {
-            "objective": objective.name,
-            **({"constraints": len(objective.constraints)} if objective.constraints else {}),
-            "spec": objective.spec,
-            "n": int(objective.n),
-            "space": None if self.space is None else describe(self.space),
-            "names": None if self.names is None else list(self.names),
-            "vectorized": bool(self.vectorized),
-            "shuffle": bool(self.shuffle),
-            "minimize": bool(self.minimize),
-            "algorithm": self.algorithm.name,
-            "kind": self.algorithm.kind,
-            "settings": {name: plain(value) for name, value in self.algorithm.settings().items()},
-            "seed": self.seed,
-            "limits": {name: plain(value) for name, value in dataclasses.asdict(self.limits).items()},
-            "evaluation": self.evaluation.to_json(),
-            "noise": None if self.noise is None else self.noise.to_json(),
-            "optimum": self.optimum(objective),
-            "again": self.again,
-        }
-
-
-def _restore(run: Run, state: State) -> None:
-    try:
-        run.restore(state)
-    except (ValueError, TypeError, KeyError, IndexError) as error:
-        said = " ".join(str(error).split())
-        raise CheckpointError(f"the checkpoint does not fit its own run: {said[:300]}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from daedal.limits import Limits
 from daedal.models.base import ADVICE
-from daedal.optimizers.configuration import Algorithm
+from daedal.searches.algorithm import Algorithm
 from daedal.settings.checks import readable_seconds
 
 SLOW = 600.0

@@ -1,295 +1,505 @@
-"""One run: ask, evaluate, tell, until something says stop; kept on the way."""
+"""One run: the engine asks, the evaluation answers, and the run keeps the books until something ends it."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from numbers import Integral, Real
 
-from daedal.evaluation.caller import ObjectiveError
-from daedal.evaluation.evaluator import Evaluator
-from daedal.evaluation.failures import BestSoFar, OutOfTime
+import numpy as np
+
+from daedal.archive import to_rows
+from daedal.engine import Engine
+from daedal.evaluation.answers import ObjectiveError
+from daedal.evaluation.evaluation import Done, Evaluation
+from daedal.evaluation.failures import FAILURES_KEPT, BestSoFar, Failure, OutOfTime
+from daedal.evaluation.merit import Standing, best_of, merits
 from daedal.evaluation.signals import Interrupts
-from daedal.limits import Limits, StopReason
-from daedal.optimizers.base import BaseOptimizer, Optimizer, is_fresh
-from daedal.optimizers.contest import Contest
-from daedal.optimizers.history import history_state, restored_history
-from daedal.optimizers.records import Best, Generation
+from daedal.limits import Limits, StopReason, meets
+from daedal.objectives.bound import BoundObjective
+from daedal.result.records import Best, Generation
 from daedal.run.best_so_far import with_best
-from daedal.run.checkpoint import Checkpointer
 from daedal.run.clock import Clock
-from daedal.run.found import check_found, found_state
+from daedal.run.journal import Answer, Journal
 from daedal.run.noise import NOISY_CONSTRAINTS
-from daedal.run.outcome import Callback, Display, Outcome, asks_to_stop, own_record
+from daedal.run.outcome import Callback, Display, Outcome, asks_to_stop
 from daedal.run.tracer import Tracer
-from daedal.spaces.encoding import Encoding
-from daedal.types import Bits, Json, State, StateError, check_bits
+from daedal.types import INFEASIBLE, Amounts, Bits, Fitness, is_feasible
 
-IDLE_BATCHES, IDLE_ROWS = 20, 10_000
-"""How many batches in a row, and rows in them, may be known already before a run with a budget is over: by then the
-optimizer goes round in circles, and would spend nothing for ever."""
+_TICK = 0.25  # seconds between two looks at the clock while evaluations are under way
 
 
 class Run:
-    """A run under way: an optimizer that asks, an evaluator that answers, and who else is told.
+    """A run under way: it counts, keeps the best, watches the limits, and makes the records.
 
-    Of the limits the time and the calls of the objective are watched here, whoever wrote the optimizer: a batch that
-    the evaluations do not suffice for is cut to the rows that they do suffice for. `config` is what else a checkpoint
-    has to hold; `to_objective` puts a row into the order of the objective's own variables. `encoding` says what
-    bits are codes of, where they are. Records have the objective's own sign.
+    Parameters
+    ----------
+    engine
+        Asks for candidates; the search is started.
+    evaluation
+        Evaluates them.
+    objective
+        What is optimized.
+    sign
+        1 if larger values are better, -1 if smaller ones are.
+    limits
+        What ends the run.
+    goal
+        The value to reach, to be maximized; None without one.
+    journal
+        The values that are known from an earlier part of the run, and where new ones are recorded.
+    noisy
+        If True, the objective is known to be noisy: limits on generations end the search, and not the run.
+    callback
+        Called with each record.
+    asynchronous
+        If True, each worker gets the next candidate as soon as it is free. If False, candidates are evaluated in whole
+        batches, and the result does not depend on the number of workers.
+    interrupts
+        Keeps requests to end away while what belongs together is done.
     """
 
     def __init__(
         self,
-        optimizer: Optimizer,
-        evaluator: Evaluator,
+        engine: Engine,
+        evaluation: Evaluation,
+        objective: BoundObjective,
         *,
-        sign: int = 1,
+        sign: int,
         limits: Limits,
-        config: State,
-        to_objective: Callable[[Bits], Bits] = lambda x: x,
-        encoding: Encoding | None = None,
-        checkpointer: Checkpointer | None = None,
+        goal: float | None,
+        journal: Journal,
+        noisy: bool = False,
         callback: Callback | None = None,
+        asynchronous: bool = False,
         interrupts: Interrupts | None = None,
+        recorder: Callable[[Bits, Fitness], None] | None = None,
     ) -> None:
-        self.optimizer = optimizer
-        self.evaluator = evaluator
+        self.engine = engine
+        self.evaluation = evaluation
+        self.objective = objective
         self.sign = sign
         self.limits = limits
-        self.config = config
-        self.to_objective = to_objective
-        self.encoding = encoding
-        self.checkpointer = checkpointer
+        self.goal = goal
+        self.journal = journal
+        self.noisy = noisy
         self.callback = callback
-        if isinstance(optimizer, BaseOptimizer):
-            optimizer.metered = True
-            optimizer.encode(encoding)
-        self.history: list[Generation] = []
+        self.asynchronous = asynchronous
+        self.recorder = recorder
+        self.display: Display | None = None
         self.stop: StopReason | None = None
         self.clock = Clock()
-        self.tracer = Tracer(evaluator.n)
+        self.tracer = Tracer(engine.n)
         self.has_begun = False  # and all is prepared
-        self._idle_batches = 0  # in a row, of known rows alone
-        self._idle_rows = 0  # in these
+        self.history: list[Generation] = []
+        self.evaluated = 0  # candidates that the objective gave a value for
+        self.failed = 0  # candidates that it failed for
+        self.failures: list[Failure] = []  # the first of these
+        self.batches = 0
+        self.under_way = 0  # candidates of this batch
+        self.answered = 0  # those of them that have a value
+        self.standing: Standing | None = None  # with constraints, the best candidate, exactly
+        self.answer: tuple[float | None, int] = None, 1  # of a noisy run: standard error and measurements
+        self.evaluations_to_best = 0
+        self._best_generation = 0
+        self._recorded = 0  # evaluations up to the last record
+        self._answered: int | None = None  # the candidate that a noisy search answers with
         self._interrupts = Interrupts() if interrupts is None else interrupts
         self._controls = self._interrupts if interrupts is None else nullcontext()  # what is given is entered already
+        engine.on_generation = self._end_generation
+        engine.on_answer = self._take_answer
 
     @property
-    def generation(self) -> int:
-        """The last generation that is complete; 0 before there is any."""
-        return self.history[-1].generation if self.history else 0
+    def calls(self) -> int:
+        """Candidates that the objective was called for, which `max_evaluations` limits."""
+        return self.evaluated + self.failed
 
-    def state(self) -> State:
-        """Give where the run stands: the last whole batch, and what was evaluated since."""
-        own: dict[str, Json] = {"idle_batches": self._idle_batches, "idle_rows": self._idle_rows}
-        return State.join(
-            {
-                "run": State(arrays={}, fields={**self.clock.state(), **own}),
-                "found": found_state(self),
-                "trace": self.tracer.state(self.generation, self.optimizer),
-                "optimizer": self.optimizer.state(),
-                "evaluator": self.evaluator.state(),
-                "history": history_state(self.history),
-                "config": self.config,
-            }
-        )
+    @property
+    def evaluations(self) -> int:
+        """Candidates that searches asked for, and that have values; repeated ones count."""
+        return max(self.calls, self.engine.evaluations + len(self.engine.unfinished()))
 
-    def restore(self, state: State) -> None:
-        """Go on where a run stood."""
-        own = state.part("run")
-        self.clock.restore(own)
-        self.tracer.restore(state.part("trace"))
-        self._idle_batches, self._idle_rows = own.whole("idle_batches"), own.whole("idle_rows")
-        self.optimizer.restore(state.part("optimizer"))
-        counts = state.part("evaluator")
-        self.evaluator.restore(counts)
-        self.history = restored_history(state.part("history"))
-        check_found(state.part("found"), self)
-        told, answered = self.optimizer.evaluations, sum(map(counts.whole, ("evaluated", "cached", "failed")))
-        recorded = self.history[-1].evaluations if self.history else 0
-        calls = self.optimizer.calls if isinstance(self.optimizer, BaseOptimizer) else self.evaluator.calls
-        if told != answered or recorded > told or calls != self.evaluator.calls:
-            raise StateError(
-                f"expected as many answers as evaluations, got {answered} answers, {told} evaluations of the optimizer "
-                f"and {recorded} in its records, with {calls} calls of {self.evaluator.calls}"
-            )
+    # ------------------------------------------------------------ the loop
 
     def go(self, display: Display | None = None, around: ExitStack | None = None) -> Outcome:
-        """Run to the end; what is around it, such as the display, is closed when the result is there."""
-        if self.optimizer.stop is None:
-            self.optimizer.prepare()
-            self.evaluator.prepare()
+        """Run to the end; what is around the run, such as the display, is closed when the result is there."""
+        self.display = display
         self.clock.start()
         self.has_begun = True
-        if self.limits.max_seconds is not None:
-            self.evaluator.deadline = self.clock.deadline(self.limits.max_seconds)
-        self.evaluator.listener = self._keep_if_due
-        with self.evaluator, self._controls:
+        with self._controls:
             try:
-                self._loop(display)
+                self._go()
+                outcome = self._outcome()
             except Exception as error:
                 told = with_best(error, self._best_so_far())
                 if told is error:
                     raise
                 raise told from error
-            self._close(around)
-        return self._outcome()
+            finally:
+                self.engine.close()
+                came = self._interrupts.keep() if self.stop is not None else []
+                self.evaluation.close()
+            if around is not None:
+                around.close()
+        return dataclasses.replace(outcome, stop=StopReason.INTERRUPTED) if came else outcome
 
-    def _close(self, around: ExitStack | None) -> None:
-        """End the workers and the display; who asks to end from now on has waited for the result, and gets it."""
-        came = self._interrupts.keep()
-        self.evaluator.close()
-        if around is not None:
-            around.close()
-        if came:
-            self.stop = StopReason.INTERRUPTED
-
-    def _loop(self, display: Display | None) -> None:
+    def _go(self) -> None:
         try:
-            if self.optimizer.stop is None and self._is_time_up() and self.found() is not None:
-                raise OutOfTime  # it was up before this run went on
-            self.stop = self._exhausted()
-            while self.stop is None and self.optimizer.stop is None:
-                record = self._batch()
-                if record is not None:
-                    self._report(record, display)
-                self.stop = self.stop or self.optimizer.stop or self._exhausted()
-                if self._is_time_up():
-                    self.stop = self.stop or StopReason.SECONDS
-                self._keep_if_due(None if record is None else record.generation)
-            self.stop = self.stop or self.optimizer.stop
+            if self.asynchronous:
+                self._run_as_workers_get_free()
+            else:
+                self._run_in_batches()
         except OutOfTime:
             self.stop = StopReason.SECONDS
         except KeyboardInterrupt:
-            if self.found() is None:
+            if not len(self.engine.archive):
                 raise  # nothing was evaluated yet
             self.stop = StopReason.INTERRUPTED
-        except ObjectiveError as error:
-            try:
-                self._keep()
-            except OSError as lost:  # both have to be known
-                raise ObjectiveError(f"{error}; besides, {lost}") from error
-            raise
-        self._keep()
+        if self.engine.told or self.engine.unfinished() or not self.history:
+            self._record(final=True)
+        self.journal.flush()
 
-    def _exhausted(self) -> StopReason | None:
-        """Say whether the evaluations are used up, or will never be because all rows that come are known."""
-        most = self.limits.max_evaluations
-        if most is None or self.optimizer.stop is not None:
-            return None
-        if self.evaluator.calls >= most:
-            return StopReason.EVALUATIONS
-        idle = self._idle_batches >= IDLE_BATCHES and self._idle_rows >= IDLE_ROWS
-        return StopReason.CONVERGED if idle else None
+    def _run_in_batches(self) -> None:
+        """Evaluate everything that the searches wait for as one batch, again and again."""
+        while self.stop is None:
+            batch = self._ask()
+            if not batch:
+                self._end_search()
+                return
+            self._evaluate(batch)
+            self._judge()
 
-    def _batch(self) -> Generation | None:
-        """Ask, evaluate, tell; give the record of a generation that is complete, in the objective's own sign."""
-        optimizer, most = self.optimizer, self.limits.max_evaluations
-        rows, calls = self._rows(), self.evaluator.calls
-        left = None if most is None else most - calls
-        with self.clock.evaluating():
-            fitness = self.evaluator.evaluate(rows, most=left, fresh=is_fresh(optimizer))
-        if isinstance(optimizer, Contest) and self.evaluator.standing() is not None:
-            raise ValueError(NOISY_CONSTRAINTS)
-        if len(fitness) < len(rows) and not isinstance(optimizer, BaseOptimizer):
-            self.stop = StopReason.EVALUATIONS  # its answers are not committed, as where the time is up
-            return None
-        with self._interrupts.hold():  # so that a checkpoint never finds the one done without the others
-            before, amounts = self._leader(), self.evaluator.amounts()
-            self.evaluator.commit()
-            calls = self.evaluator.calls - calls
-            self._idle_batches = 0 if calls else self._idle_batches + 1
-            self._idle_rows = 0 if calls else self._idle_rows + len(rows)
-            if isinstance(optimizer, BaseOptimizer):
-                optimizer.settle(len(fitness), calls=calls, amounts=amounts)
-            record = optimizer.tell(fitness)
-            self.tracer.hear(rows[: len(fitness)], fitness)
-            if self._leader() is not before:
-                self.clock.cpu_seconds_to_best = self.clock.cpu_seconds
-            if record is None:
-                return None
-            self.tracer.look(record.generation, optimizer)
-            record = own_record(record, optimizer, self.evaluator, self.clock)
-            self.history.append(record)
-        return record
+    def _run_as_workers_get_free(self) -> None:
+        """Give each worker the next candidate as soon as it has none; recorded values come in the recorded order."""
+        queue, running, ticket = deque[int](), dict[int, int](), 0
+        while self.stop is None:
+            queue.extend(self._ask(len(running)))
+            if self.stop is not None:
+                return
+            if self.journal and (told := self.journal.next_of(queue)) is not None:
+                candidate, (value, amounts, error) = told
+                self._count_known(candidate, error)
+                self._tell([candidate], np.array([value]), amounts)
+                self._judge()
+                continue
+            while queue and len(running) < self.evaluation.size and self._left(len(running)) != 0:
+                running[ticket] = queue.popleft()
+                self.evaluation.submit([ticket], self._rows([running[ticket]]))
+                ticket += 1
+            if not running:
+                self._end_search()
+                return
+            self.under_way, self.answered = len(running), 0
+            with self.clock.evaluating():
+                done = self.evaluation.wait(_TICK)
+            if done.tickets:
+                candidates = [running.pop(one) for one in done.tickets]
+                self._note(done, candidates, range(self.calls, self.calls + len(candidates)))
+                self._tell(candidates, done.values, done.amounts)
+                self.batches += 1
+            self._judge()
 
-    def _leader(self) -> object:
-        """Give what is another object when there is a better solution: with constraints, the evaluator knows it."""
-        return self.evaluator.leader if self.evaluator.constraints else self.optimizer.best
+    def _ask(self, running: int = 0) -> list[int]:
+        self.engine.left = self._left(running)
+        batch = self.engine.ask()
+        if not self.engine.own_generations and self.engine.evaluations - self._recorded >= self.engine.n:
+            self._end_generation()
+        return [] if self.stop is not None else batch
 
-    def _rows(self) -> Bits:
-        """Ask for rows; whoever wrote the optimizer learns here what is wrong with them."""
-        rows = self.optimizer.ask()
+    def _left(self, running: int = 0) -> int | None:
+        """Return the evaluations that the budget has left; while an old part is replayed, that of then."""
+        most = self.journal.budget(self.calls, self.limits.max_evaluations)
+        return None if most is None else max(0, most - self.calls - running)
+
+    def _end_search(self) -> None:
+        """Say why nothing is asked for any more."""
+        if self.stop is None and self._left() == 0:
+            self.stop = StopReason.EVALUATIONS
+        if self.stop is None:
+            exhausted = len(self.engine.archive) >= self.engine.size and not self.engine.own_generations
+            self.stop = StopReason.EXHAUSTED if exhausted else StopReason.CONVERGED
+
+    # ------------------------------------------------------------ evaluation
+
+    def _evaluate(self, batch: list[int]) -> None:
+        """Evaluate a batch, or as much of it as the budget allows, and tell the engine."""
+        journal, left = self.journal, self._left()
+        if journal:
+            batch, known = journal.find(batch, left)
+        else:
+            batch, known = batch if left is None else batch[:left], {}
+        values, amounts = np.full(len(batch), np.nan), None
+        new = [at for at in range(len(batch)) if at not in known] if known else range(len(batch))
+        numbers = self._numbers(len(batch), known)
+        for at, (value, own, error) in known.items():
+            values[at] = value
+            amounts = _put(amounts, len(batch), [at], own)
+            self._count_known(batch[at], error)
+        if self.journal.file is not None and (free := [at for at, one in known.items() if one[2] is False]):
+            self.journal.append_free(self._rows([batch[at] for at in free]), [known[at] for at in free])
+        self.under_way, self.answered = len(batch), len(known)
+        arrived = np.ones(len(batch), np.bool_)
+        arrived[new] = False
+
+        def take(done: Done) -> None:
+            nonlocal amounts
+            places = done.tickets
+            arrived[places] = True
+            values[places] = done.values
+            amounts = _put(amounts, len(batch), places, done.amounts)
+            self.answered += len(places)
+            self._note(done, [batch[at] for at in places], [numbers[at] for at in places])
+
         try:
-            check_bits(rows, self.evaluator.n)
-            if len(rows) == 0 or rows.max() > 1:
-                raise ValueError(f"expected rows of 0 and 1, got {f'a {rows.max()}' if len(rows) else 'none'}")
-        except ValueError as error:
-            kind = type(self.optimizer)
-            method = "propose" if getattr(kind, "ask", None) is BaseOptimizer.ask else "ask"
-            raise ValueError(f"{kind.__name__}.{method}(): {error}") from None
-        if self.encoding is not None and not isinstance(self.optimizer, BaseOptimizer):
-            return self.encoding.repair(rows)  # whoever wrote it knows nothing of codes
-        return rows
+            if len(new):
+                self.evaluation.submit(new, self._rows([batch[at] for at in new] if known else batch))
+            while self.answered < len(batch):
+                with self.clock.evaluating():
+                    done = self.evaluation.wait(_TICK)
+                if done.tickets:
+                    take(done)
+                self._check_time()
+        except BaseException:
+            take(self.evaluation.finished())  # what has come is not lost
+            if arrived.any():
+                places = np.flatnonzero(arrived)
+                self._tell([batch[at] for at in places], values[places], None if amounts is None else amounts[places])
+            raise
+        self.batches += 1
+        self._tell(batch, values, amounts)
 
-    def repaired(self, x: Bits) -> Bits:
-        """Give what was evaluated for a row, shape (n,), as an optimizer has it."""
-        return x if self.encoding is None else self.encoding.repair(x[None])[0]
+    def _numbers(self, size: int, known: Mapping[int, Answer]) -> Sequence[int]:
+        """Return the number of each evaluation of a batch; what is free has none of its own."""
+        if not known:
+            return range(self.calls, self.calls + size)
+        paid = [at not in known or known[at][2] is not False for at in range(size)]
+        return [self.calls + before for before in itertools.accumulate(paid, initial=0)]
 
-    def _report(self, record: Generation, display: Display | None) -> None:
-        if display is not None:
-            display.update(record)
-        if self.callback is not None and asks_to_stop(self.callback(record)):
-            self.stop = self.optimizer.stop or StopReason.CALLBACK
+    def _rows(self, candidates: Sequence[int]) -> Bits:
+        """Return candidates as the objective has them, shape (candidates, n)."""
+        return self.objective.to_objective(to_rows(candidates, self.engine.n))
+
+    def _note(self, done: Done, candidates: list[int], numbers: Sequence[int]) -> None:
+        """Count the answers of the objective, and record them; a number is that of an evaluation of the run."""
+        self.evaluated += len(done.tickets) - len(done.errors)
+        self.failed += len(done.errors)
+        for at, error in done.errors.items():
+            self._note_failure(candidates[done.tickets.index(at)], error)
+        if self.recorder is not None:
+            self.recorder(self._rows(candidates), done.values)
+        if self.journal.file is not None:
+            errors = [done.errors.get(ticket) for ticket in done.tickets] if done.errors else None
+            self.journal.append(self._rows(candidates), done.values, done.amounts, errors, numbers)
+            if done.seconds >= 1.0:
+                self.journal.flush()
+
+    def _note_failure(self, candidate: int, error: str) -> None:
+        if len(self.failures) < FAILURES_KEPT:
+            shown = self.evaluation.caller.shown(self._rows([candidate])[0])
+            self.failures.append(Failure(shown, error))
+
+    def _count_known(self, candidate: int, error: str | None | bool) -> None:
+        """Count a value that was recorded in an earlier part of the run; other known values are free."""
+        if error is False:
+            return
+        self.evaluated += error is None
+        self.failed += error is not None
+        if isinstance(error, str):
+            self._note_failure(candidate, error)
+
+    def _tell(self, candidates: Sequence[int], values: Fitness, amounts: Amounts | None) -> None:
+        """Tell the engine what candidates are worth, and notice a better one."""
+        engine = self.engine
+        if amounts is not None:
+            if self.noisy:
+                raise ValueError(NOISY_CONSTRAINTS)
+            values = merits(amounts, self.sign)
+        worth = values if self.sign > 0 else -values
+        before, candidates = engine.best_value, list(candidates)
+        listed = np.where(np.isnan(worth), -np.inf, worth).tolist()
+        if amounts is None:
+            engine.tell(candidates, listed)
+        else:
+            engine.tell(candidates, listed, (amounts * np.r_[self.sign, np.ones(amounts.shape[1] - 1)]).tolist())
+        is_better = engine.best_value > before and not engine.by_means
+        if amounts is not None:
+            found = best_of(to_rows(candidates, engine.n), amounts, self.sign, 0)
+            is_better = found is not None and (
+                self.standing is None or found.key(self.sign) > self.standing.key(self.sign)
+            )
+            self.standing = found if is_better else self.standing
+        if is_better or not self.evaluations_to_best:
+            self._notice_best()
+
+    def _notice_best(self) -> None:
+        self.evaluations_to_best = self.evaluations
+        self._best_generation = len(self.history)
+        self.clock.cpu_seconds_to_best = self.clock.cpu_seconds
+
+    def _take_answer(self, candidate: int, mean: float, error: float | None, measurements: int) -> None:
+        """Take what a search for noisy values answers with; the target is reached when a mean of several reaches it."""
+        if candidate != self._answered:
+            self._answered = candidate
+            self._notice_best()
+        self.answer = error, measurements
+        if self.goal is not None and measurements > 1 and self.engine.is_measured and meets(mean, self.goal):
+            self.stop = StopReason.TARGET
+
+    # ------------------------------------------------------------ limits and records
+
+    def _judge(self) -> None:
+        """Stop if the target is reached, or the budget or the time is used up."""
+        if not self.engine.by_means and self.goal is not None and self._is_feasible():
+            if meets(self.engine.best_value, self.goal):
+                self.stop = StopReason.TARGET
+        if self.stop is None and self._left() == 0:
+            self.stop = StopReason.EVALUATIONS
+        if self.stop is None and self._is_time_up():
+            self.stop = StopReason.SECONDS
+
+    def _is_feasible(self) -> bool:
+        return self.standing is None or self.standing.violation == 0
+
+    def _end_generation(self) -> bool:
+        """Make the record of a generation; tell whether the run stops there."""
+        record = self._record()
+        limits, generation = self.limits, record.generation
+        asks = self.callback is not None and asks_to_stop(self.callback(record))
+        if limits.max_generations is not None and generation >= limits.max_generations:
+            self._end(StopReason.GENERATIONS)
+        elif limits.patience is not None and generation - self._best_generation >= limits.patience:
+            self._end(StopReason.PATIENCE)
+        if asks:
+            self.stop = self.stop or StopReason.CALLBACK
+        return self.stop is not None or self.engine.over is not None
+
+    def _end(self, reason: StopReason) -> None:
+        """Stop, or, where values are noisy, let the search stop, so that its answer is measured."""
+        if self.noisy:
+            self.engine.over = reason
+        else:
+            self.stop = self.stop or reason
+
+    def _record(self, *, final: bool = False) -> Generation:
+        """Make the record of what was evaluated since the last one, in the objective's own sign."""
+        engine, sign, clock = self.engine, self.sign, self.clock
+        told = np.array([*engine.told, *(engine.unfinished() if final else [])])
+        engine.told = []
+        self._recorded = engine.evaluations
+        mean, sd = mean_and_sd(told[is_feasible(told)])
+        info = {name: _number(name, value) for name, value in engine.info.items()}
+        best = engine.best_value
+        if self.standing is not None:
+            info["violation"] = self.standing.violation
+            best, mean = (-math.inf if one <= INFEASIBLE else one for one in (best, mean))
+        record = Generation(
+            generation=len(self.history),
+            evaluations=self.evaluations,
+            best=sign * best,
+            mean=sign * mean,
+            sd=sd,
+            batches=self.batches,
+            cpu_seconds=clock.cpu_seconds,
+            seconds=clock.seconds,
+            objective_seconds=clock.objective_seconds,
+            info=info,
+        )
+        self.tracer.look(record.generation, engine)
+        self.history.append(record)
+        self.journal.record(record)
+        if self.display is not None:
+            self.display.update(record)
+        if final and self.callback is not None:
+            self.callback(record)
+        return record
 
     def _is_time_up(self) -> bool:
         return self.limits.max_seconds is not None and self.clock.seconds >= self.limits.max_seconds
 
-    def _keep_if_due(self, generation: int | None = None) -> None:
-        """Write a checkpoint if it is time, after a generation or in the middle of one."""
-        if self.checkpointer is not None and self.checkpointer.is_due(generation):
-            self._keep()
+    def _check_time(self) -> None:
+        """Stop in the middle of a batch when the time is up and there is something to show for it."""
+        if self.limits.max_seconds is not None and self._is_time_up() and self.evaluated:
+            raise OutOfTime
 
-    def _keep(self) -> None:
-        if self.checkpointer is not None:
-            with self._interrupts.hold():  # so that it knows what it has left there
-                self.checkpointer.write(self.state())
+    # ------------------------------------------------------------ the result
+
+    def found(self) -> Best | None:
+        """Return the best solution, in the engine's order of variables."""
+        engine = self.engine
+        if engine.best is None:
+            return None
+        x, value = to_rows([engine.best], engine.n)[0], self.sign * engine.best_value
+        if self.standing is not None:
+            x, value = self.standing.x, float(self.standing.amounts[0])
+        error, measurements = self.answer
+        return Best(
+            x=x,
+            fitness=value,
+            generation=self._best_generation,
+            evaluations=self.evaluations_to_best,
+            standard_error=error,
+            measurements=measurements,
+        )
 
     def _outcome(self) -> Outcome:
-        best, standing = self.found(), self.evaluator.standing()
+        best = self.found()
         assert self.stop is not None
         assert best is not None
-        is_told = best is self.optimizer.best or (standing is not None and standing is self.evaluator.leader)
+        standing = self.standing
+        feasible = best.fitness > -math.inf if self.sign > 0 else best.fitness < math.inf
         return Outcome(
-            best=dataclasses.replace(best, x=self.repaired(best.x)),
+            best=best,
             stop=self.stop,
+            evaluations=self.evaluations,
             history=tuple(self.history),
             seconds=self.clock.seconds,
             cpu_seconds=self.clock.cpu_seconds,
-            cpu_seconds_to_best=self.clock.cpu_seconds_to_best if is_told else self.clock.cpu_seconds,
-            violation=standing.violation if standing is not None else 0.0 if best.fitness > -math.inf else math.inf,
+            cpu_seconds_to_best=self.clock.cpu_seconds_to_best,
+            violation=standing.violation if standing is not None else 0.0 if feasible else math.inf,
             violations=() if standing is None else standing.violations,
         )
 
     def _best_so_far(self) -> BestSoFar | None:
-        """Give the best solution as the objective has it."""
-        best, standing = self.found(), self.evaluator.standing()
+        """Return the best solution as the objective has it, for an error that ends the run."""
+        best = self.found()
         if best is None:
             return None
-        x = self.to_objective(self.repaired(best.x))
-        violation = 0.0 if standing is None else standing.violation
-        return BestSoFar(x, self.sign * best.fitness, self.evaluator.caller.shown(x), violation)
+        x = self.objective.to_objective(best.x)
+        violation = 0.0 if self.standing is None else self.standing.violation
+        return BestSoFar(x, best.fitness, self.evaluation.caller.shown(x), violation)
 
-    def found(self) -> Best | None:
-        """Give the best solution: the optimizer's, or one of a batch that was broken off; with constraints, exactly."""
-        if (standing := self.evaluator.standing()) is not None:
-            value = self.sign * float(standing.amounts[0])
-            return Best(x=standing.x, fitness=value, generation=self.generation, evaluations=standing.evaluations)
-        best, pending = self.optimizer.best, self.evaluator.pending_best()
-        if pending is None or (best is not None and (is_fresh(self.optimizer) or pending[1] <= best.fitness)):
-            return best
-        x, fitness = pending
-        generation = self.history[-1].generation + 1 if self.history else 0
-        return Best(x=x, fitness=fitness, generation=generation, evaluations=self.evaluator.evaluations)
+
+def _put(amounts: Amounts | None, rows: int, places: Sequence[int], own: Amounts | None) -> Amounts | None:
+    """Put the amounts of some candidates of a batch in their places; None as long as there are no constraints."""
+    if own is None:
+        return amounts
+    if amounts is None:
+        amounts = np.full((rows, own.shape[-1]), np.nan)
+    amounts[places] = own
+    return amounts
+
+
+def mean_and_sd(values: Fitness) -> tuple[float, float | None]:
+    """Return the mean and the standard deviation.
+
+    The mean of no values is -inf, and that of values whose sum is too large for a float is inf; neither has a
+    deviation.
+    """
+    if not len(values):
+        return -math.inf, None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, sd = float(values.mean()), float(values.std())
+    return mean, sd if math.isfinite(sd) else None
+
+
+def _number(name: str, value: object) -> float:
+    """Return a figure of a record as a run file gives it back."""
+    if isinstance(value, Integral | np.bool_):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(f"expected numbers by name in a report of the search, got {name}={value!r}")

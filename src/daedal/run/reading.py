@@ -1,126 +1,167 @@
-"""Reads what a run has left, saved or in a checkpoint, without going on with it; nothing in a file is run."""
+"""Reads the result of a run from its file, also of one that is under way or was interrupted."""
 
 from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from daedal.evaluation.failures import Failure
-from daedal.evaluation.memory_cache import MemoryCache
-from daedal.evaluation.seen_rows import SeenRows
+from daedal.archive import Archive, to_candidates
+from daedal.evaluation.failures import FAILURES_KEPT, Failure
+from daedal.evaluation.merit import best_of, merits
 from daedal.limits import Limits, StopReason, meets
-from daedal.optimizers.history import restored_history
-from daedal.optimizers.records import Best
-from daedal.result import Result, Trace
-from daedal.result.saved import load_result, restored_settings
-from daedal.run.checkpoint import load_checkpoint
-from daedal.run.found import FoundSoFar, read_found
-from daedal.run.resume import described_space
-from daedal.run.tracer import linkage_from_state, looks_from_state
-from daedal.run.tracing import Found, trace_of
-from daedal.storage.checkpoint_file import CHECKPOINT, CheckpointError
-from daedal.types import State, StateError
-
-_LONGEST = 2**15  # letters of a text
+from daedal.result import Result
+from daedal.result.records import Generation
+from daedal.result.saved import record_from_json, result_from_json
+from daedal.run.known import from_keys
+from daedal.run.resume import space_of
+from daedal.run.run_file import Evaluation, RunFile, read_run
+from daedal.run.tracer import Tracer
+from daedal.run.tracing import trace_of
+from daedal.types import Bits, Fitness, to_text
 
 
 def load_run(path: str | os.PathLike[str]) -> Result:
-    """Read a run: one that was saved (`Result.save`), or, as far as it came, the checkpoint of one.
+    """Return the result of a run from its file; nothing in the file is run.
 
-    Of a run that has not ended, `stop` is `StopReason.UNFINISHED`.
+    Of a run that is under way, or was killed, it is what is known so far.
 
     Examples
     --------
-    >>> import daedal, os, tempfile
+    >>> import daedal, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "run.npz")
-    ...     daedal.maximize("onemax:n=20", seed=1).save(path)
+    ...     path = pathlib.Path(folder) / "run.db"
+    ...     result = daedal.maximize("onemax:n=20", seed=1, run=path)
     ...     daedal.load(path).fitness
     20.0
     """
-    place = Path(path)
-    if not (place.is_file() and place.stat().st_size and CHECKPOINT.owns(place)):
-        return load_result(place)
-    state = load_checkpoint(place)
-    try:
-        return _result(state)
-    except (ValueError, TypeError, OverflowError, KeyError, IndexError) as error:
-        raise CheckpointError(f"{place} does not fit its own run: {str(error)[:300]}") from error
+    with closing(read_run(path)) as file:
+        outcome, records = file.outcome, file.records
+        try:
+            if outcome is not None:
+                return result_from_json(outcome, records, file.trace)
+            return _so_far(file, records)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+            if str(error).startswith(os.fspath(path)):
+                raise
+            raise ValueError(f"{os.fspath(path)} is damaged ({str(error)[:300]})") from error
 
 
-def _result(state: State) -> Result:
-    config, evaluator, own = (state.part(name) for name in ("config", "evaluator", "run"))
-    n, sign = config.whole("n"), -1 if config.truth("minimize") else 1
-    found = read_found(state.part("found"), n)
-    if found.best is None:
-        raise StateError("nothing was evaluated yet")
-    history = tuple(restored_history(state.part("history")))
-    counts: dict[str, Any] = {name: evaluator.whole(name) for name in ("evaluated", "cached", "failed", "batches")}
-    settings = restored_settings(config.inner("settings"))
-    popsize = found.popsize if settings.get("popsize") == "auto" else settings.pop("popsize", None)
+def _so_far(file: RunFile, records: Sequence[Mapping[str, Any]]) -> Result:
+    """Return what is known of a run that has no outcome."""
+    kept, found = file.description, list(file.evaluations())
+    if not found:
+        raise ValueError(f"{os.fspath(file.path)} has no evaluations yet")
+    history = tuple(map(record_from_json, records))
+    n, sign, space = int(kept["n"]), -1 if kept["minimize"] else 1, space_of(kept)
+    rows = from_keys([one.key for one in found], n, space)
+    best = _best(rows, found, sign=sign, noisy=kept["noise"] is not None)
+    paid = [one for one in found if not one.known]
+    failed = [Failure(_shown(row, space), one.error) for row, one in zip(rows, found, strict=True) if one.error]
+    limits, last = Limits(**kept["limits"]), history[-1] if history else None
+    goal = kept["optimum"] if limits.target is None else limits.target
+    feasible = math.isfinite(best["fitness"]) and not best["violation"] > 0
+    popsize = kept["chosen"].get("popsize")
     return Result(
-        **_judged(config, found, sign),
-        stop=found.stop or StopReason.UNFINISHED,
-        evaluations=counts["evaluated"] + counts["cached"] + counts["failed"],
-        evaluations_to_best=found.best.evaluations,
-        **counts,
-        failures=tuple(map(Failure.from_json, evaluator.listed("failures"))),
-        generations=history[-1].generation if history else 0,
-        seconds=own.seconds("seconds"),
-        cpu_seconds=own.seconds("cpu_seconds"),
-        cpu_seconds_to_best=own.seconds("cpu_seconds_to_best"),
+        x=best["x"],
+        fitness=best["fitness"],
+        feasible=feasible,
+        violation=0.0 if feasible else best["violation"] or math.inf,
+        violations=best["violations"],
+        success=_is_solved(best, goal, sign, feasible=feasible, noisy=kept["noise"] is not None),
+        stop=StopReason.UNFINISHED,
+        evaluations=max(len(found), 0 if last is None else last.evaluations),
+        evaluations_to_best=best["place"] + 1,
+        evaluated=len(paid) - len(failed),
+        cached=max(0, (0 if last is None else last.evaluations) - len(paid)),
+        failed=len(failed),
+        failures=tuple(failed[:FAILURES_KEPT]),
+        batches=0 if last is None else last.batches,
+        generations=0 if last is None else last.generation,
+        seconds=0.0 if last is None else last.seconds,
+        cpu_seconds=0.0 if last is None else last.cpu_seconds,
+        cpu_seconds_to_best=_seconds_to(best["place"], history),
         history=history,
-        settings=settings,
+        algorithm=str(kept["algorithm"]),
+        settings={name: value for name, value in kept["chosen"].items() if name != "popsize"},
         popsize=popsize if isinstance(popsize, int) else None,
-        seed=config.whole("seed", most=None),
-        explanation=found.explanation[:_LONGEST],
-        standard_error=found.best.standard_error,
-        measurements=found.best.measurements,
-        space=described_space(config),
-        names=tuple(map(str, config.listed("names"))) if config.given("names") else None,
+        seed=int(kept["seed"]),
+        optimum=kept["optimum"],
+        standard_error=best["standard_error"],
+        measurements=best["measurements"],
+        space=space,
+        names=None if kept["names"] is None else tuple(map(str, kept["names"])),
+        problem=str(kept["objective"]),
         minimize=sign < 0,
-        algorithm=config.text("algorithm")[:_LONGEST],
-        problem=config.text("objective")[:_LONGEST],
-        again=config.text("again")[:_LONGEST],
-        trace=_trace(state, found.best, found.order, sign),
+        limits=limits,
+        again=str(kept["again"]),
+        trace=best["trace"],
     )
 
 
-def _judged(config: State, found: FoundSoFar, sign: int) -> dict[str, Any]:
-    """Give the best solution as the objective has it, and whether it is what was looked for."""
-    best, order = found.best, found.order
-    assert best is not None
-    optimum = config.number("optimum") if config.given("optimum") else None
-    limits = Limits(**config.inner("limits").fields)  # type: ignore[arg-type]
-    goal = optimum if limits.target is None else limits.target
-    feasible = best.fitness > -math.inf and not found.violation > 0
-    return {
-        "x": best.x if order is None else best.x[order],
-        "fitness": sign * best.fitness,
-        "feasible": feasible,
-        "violation": 0.0 if feasible else found.violation or math.inf,
-        "violations": found.violations,
-        "success": None if goal is None else feasible and meets(best.fitness, sign * goal),
-        "optimum": optimum,
-        "limits": limits,
-    }
-
-
-def _trace(state: State, best: Best, order: NDArray[np.intp] | None, sign: int) -> Trace:
-    kept, n, prefix = state.part("trace"), len(best.x), "memory/"
-    evaluator = state.part("evaluator").arrays
-    memory = {name.removeprefix(prefix): array for name, array in evaluator.items() if name.startswith(prefix)}
-    return trace_of(
-        looks_from_state(kept, n),
-        linkage=linkage_from_state(kept, n),
-        source=kept.text("source")[:_LONGEST],
-        seen=SeenRows(MemoryCache.from_state(n, memory), sign=sign) if memory else None,
-        found=Found(x=best.x, fitness=best.fitness),
-        order=order,
+def _best(rows: Bits, found: Sequence[Evaluation], *, sign: int, noisy: bool) -> dict[str, Any]:
+    """Return the best solution among evaluations: rows, shape (rows, n), in the objective's own order."""
+    values = np.array([math.nan if one.value is None else one.value for one in found])
+    best: dict[str, Any] = {"violation": 0.0, "violations": (), "standard_error": None, "measurements": 1}
+    columns = max((len(one.amounts) for one in found if one.amounts is not None), default=0)
+    if columns:
+        amounts = np.array([one.amounts or (math.nan,) * columns for one in found])
+        standing = best_of(rows, amounts, sign, 0)
+        values = merits(amounts, sign)
+        if standing is not None:
+            best |= {"violation": standing.violation, "violations": standing.violations}
+    worth: Fitness = np.where(np.isnan(values), -np.inf, sign * values)
+    if noisy:
+        place = _most_surely_good(rows, worth, best)
+    else:
+        place = int(np.argmax(worth))
+    fitness = best.pop("mean", worth[place]) * sign if not columns else float(amounts[place, 0])
+    archive = Archive(rows.shape[1])
+    for candidate, value in zip(to_candidates(rows), worth.tolist(), strict=True):
+        archive.add(candidate, value, None)
+    trace = trace_of(
+        Tracer(rows.shape[1]),
+        None if noisy else archive,
+        best=rows[place],
+        value=sign * fitness,
+        order=None,
         sign=sign,
     )
+    return best | {"x": rows[place].copy(), "fitness": float(fitness), "place": place, "trace": trace}
+
+
+def _most_surely_good(rows: Bits, worth: Fitness, best: dict[str, Any]) -> int:
+    """Return the place of the candidate whose mean is most surely good, and note that mean."""
+    from daedal.searches.noisy import UNSURE, Mean, noise_of
+
+    means: dict[bytes, Mean] = {}
+    places: dict[bytes, int] = {}
+    for place, (row, value) in enumerate(zip(rows, worth.tolist(), strict=True)):
+        means.setdefault(row.tobytes(), Mean()).add(value)
+        places.setdefault(row.tobytes(), place)
+    noise = noise_of(means.values())
+    key = min(means, key=lambda one: UNSURE * noise / math.sqrt(means[one].count) - means[one].mean)
+    found = means[key]
+    best |= {"mean": found.mean, "standard_error": found.error, "measurements": found.count}
+    return places[key]
+
+
+def _is_solved(
+    best: Mapping[str, Any], goal: float | None, sign: int, *, feasible: bool, noisy: bool
+) -> bool | None:
+    """Return whether the goal is reached; of noisy values, only the mean that ends a run can tell."""
+    if goal is None:
+        return None
+    return feasible and not noisy and meets(sign * best["fitness"], sign * goal)
+
+
+def _seconds_to(place: int, history: Sequence[Generation]) -> float:
+    return next((one.cpu_seconds for one in history if one.evaluations > place), 0.0)
+
+
+def _shown(row: Bits, space: Any) -> str:
+    return to_text(row) if space is None else str(space.value(row))

@@ -1,18 +1,16 @@
-"""The result of a run, in the objective's own signs and order."""
+"""The result of a run, in the objective's own sign and order of variables."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from daedal.evaluation.seen_rows import SeenRows
 from daedal.limits import StopReason, meets
 from daedal.objectives.bound import BoundObjective
-from daedal.optimizers.base import is_fresh
-from daedal.result import Result, Trace
+from daedal.result import Result
 from daedal.run.loop import Run
 from daedal.run.outcome import Outcome
-from daedal.run.tracing import Found, trace_of
+from daedal.run.tracing import trace_of
 
 if TYPE_CHECKING:
     from daedal.run.config import RunConfig
@@ -20,28 +18,36 @@ if TYPE_CHECKING:
 
 def result_of(config: RunConfig, objective: BoundObjective, run: Run, outcome: Outcome) -> Result:
     """Report how a run ended."""
-    best, goal, evaluator, settings = outcome.best, config.goal(objective), run.evaluator, config.algorithm.settings()
-    feasible = best.fitness > -math.inf and not outcome.violation > 0
+    best, goal, engine, settings = outcome.best, config.goal(objective), run.engine, config.algorithm.settings()
+    feasible = abs(best.fitness) < math.inf and not outcome.violation > 0
     popsize = settings.get("popsize")
     if popsize == "auto":
-        popsize = getattr(run.optimizer, "popsize", None)  # the last one
+        popsize = engine.popsize  # the last one
     else:
         settings.pop("popsize", None)
+    explanation = engine.explanation if isinstance(engine.explanation, str) else engine.explanation()
+    trace = None
+    if run.tracer.active:
+        run.tracer.finish(len(outcome.history) - 1, engine)
+        known = None if engine.by_means or engine.repeat else engine.archive
+        trace = trace_of(
+            run.tracer, known, best=best.x, value=config.sign * best.fitness, order=objective.order, sign=config.sign
+        )
     return Result(
         x=objective.to_objective(best.x),
-        fitness=config.sign * best.fitness,
+        fitness=best.fitness,
         feasible=feasible,
         violation=0.0 if feasible else outcome.violation,
         violations=outcome.violations,
-        success=None if goal is None else feasible and _is_reached(run, outcome, config.sign * goal),
+        success=None if goal is None else feasible and _is_reached(run, outcome, config.sign * goal, config.sign),
         stop=outcome.stop,
-        evaluations=evaluator.evaluations,
+        evaluations=outcome.evaluations,
         evaluations_to_best=best.evaluations,
-        evaluated=evaluator.evaluated,
-        cached=evaluator.cached,
-        failed=evaluator.failed,
-        failures=tuple(evaluator.failures),
-        batches=evaluator.batches,
+        evaluated=run.evaluated,
+        cached=outcome.evaluations - run.calls,
+        failed=run.failed,
+        failures=tuple(run.failures),
+        batches=run.batches,
         generations=outcome.history[-1].generation if outcome.history else 0,
         seconds=outcome.seconds,
         cpu_seconds=outcome.cpu_seconds,
@@ -52,7 +58,7 @@ def result_of(config: RunConfig, objective: BoundObjective, run: Run, outcome: O
         popsize=popsize if isinstance(popsize, int) else None,
         seed=config.seed,
         optimum=config.optimum(objective),
-        explanation=getattr(run.optimizer, "explanation", ""),
+        explanation=explanation,
         space=config.space,
         names=config.names,
         standard_error=best.standard_error,
@@ -61,26 +67,12 @@ def result_of(config: RunConfig, objective: BoundObjective, run: Run, outcome: O
         minimize=config.minimize,
         limits=config.limits,
         again=config.again,
-        trace=_trace(objective, run, outcome) if run.tracer.active else None,
+        trace=trace,
     )
 
 
-def _trace(objective: BoundObjective, run: Run, outcome: Outcome) -> Trace:
-    """Give what the search looked like, and what it learned."""
-    memory, sign, tracer = run.evaluator.known.memory, run.sign, run.tracer
-    return trace_of(
-        tracer.last(run.generation, run.optimizer),
-        linkage=tracer.linkage,
-        source=tracer.source,
-        seen=None if memory is None else SeenRows(memory, sign=sign),
-        found=Found(x=outcome.best.x, fitness=outcome.best.fitness),
-        order=objective.order,
-        sign=sign,
-    )
-
-
-def _is_reached(run: Run, outcome: Outcome, target: float) -> bool:
-    """Whether a run has reached a target: where values scatter, only a mean that has ended it does so."""
-    if is_fresh(run.optimizer):
+def _is_reached(run: Run, outcome: Outcome, target: float, sign: int) -> bool:
+    """Return whether a run has reached a target; of noisy values only a mean that ended the run does."""
+    if run.engine.by_means:
         return outcome.stop is StopReason.TARGET
-    return meets(outcome.best.fitness, target)
+    return meets(sign * outcome.best.fitness, target)

@@ -1,175 +1,200 @@
-"""Makes the description of a run again from its checkpoint, which holds numbers and names, and no code."""
+"""The description of a run in its file, and the run that is made from it again: numbers and names, and no code."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from daedal.evaluation.caller import Objective
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
-from daedal.objectives.bound import AnyObjective, objective_name
-from daedal.optimizers.configuration import Algorithm
-from daedal.optimizers.registry import AnyAlgorithm, find_algorithm, restored_algorithm
+from daedal.objectives.bound import AnyObjective, BoundObjective, objective_name
 from daedal.problems.registry import canonical_problem, file_settings, problem_file
+from daedal.rng import check_seed
 from daedal.run.config import RunConfig
+from daedal.run.known import Earlier
 from daedal.run.noise import Noise
+from daedal.run.run_file import read_run
+from daedal.searches.algorithm import Algorithm
+from daedal.searches.registry import AnyAlgorithm, find_algorithm, restored_algorithm
 from daedal.settings.parameters import plain
 from daedal.spaces.description import described
-from daedal.spaces.space import Space
-from daedal.storage.checkpoint_file import CheckpointError
-from daedal.types import Json, State, StateError
 
-_MOST_WORKERS = 256
-"""The most that a checkpoint can ask for: the number comes from a file."""
+if TYPE_CHECKING:
+    from daedal.spaces.space import Space
 
-
-_LONGEST = 2**15
-"""Letters of a text: more than any command line has in practice."""
+_MOST_WORKERS = 256  # that a file can ask for
 
 
-def restored_config(
-    state: State,
-    path: str,
+def seed_of(path: str | os.PathLike[str] | None, seed: int | None) -> int:
+    """Return the seed that is given, or that of the run in a file that is there, or one that is drawn."""
+    if seed is None and path is not None and os.path.isfile(path) and os.path.getsize(path):
+        with closing(read_run(path)) as file:
+            return check_seed(file.description.get("seed"))
+    return check_seed(seed)
+
+
+def resumed(
+    path: str | os.PathLike[str],
     objective: AnyObjective | None = None,
     algorithm: AnyAlgorithm | None = None,
     constraints: Sequence[Objective] = (),
+    *,
+    limits: Mapping[str, Any],
+    known: Earlier | None = None,
 ) -> RunConfig:
-    """Make the description of a run again.
+    """Return the run that a file holds.
 
     Parameters
     ----------
-    state
-        What the checkpoint holds.
     path
-        Where it is, for messages.
-    objective, algorithm
+        The file.
+    objective, algorithm, constraints
         The same ones again, if they are not daedal's own.
-    constraints
-        The same functions again.
+    limits
+        Limits that replace those of the file; None leaves them.
+    known
+        Values that are free.
     """
+    with closing(read_run(path)) as file:
+        kept = file.description
     try:
-        kept = state.part("config")
-        _check_texts(dict(kept.fields))
-        name, spec = kept.text("objective"), kept.text("spec") if kept.given("spec") else None
         config = RunConfig(
-            objective=_objective(path, name, spec, objective),
+            objective=_objective(path, kept, objective),
             constraints=tuple(constraints),
-            n=None if kept.given("space") else kept.whole("n"),
-            space=described_space(kept),
-            names=_names(kept),
+            n=None if kept["space"] else int(kept["n"]),
+            space=space_of(kept),
+            names=None if kept["names"] is None else tuple(map(str, kept["names"])),
             algorithm=_algorithm(kept, algorithm),
-            seed=kept.whole("seed", most=None),
-            minimize=kept.truth("minimize"),
-            vectorized=kept.truth("vectorized"),
-            shuffle=kept.truth("shuffle"),
-            limits=_limits(kept.inner("limits")),
-            evaluation=_evaluation(kept.inner("evaluation")),
-            noise=Noise.from_json(kept.inner("noise")) if kept.given("noise") else None,
-            command=kept.text("again"),
+            seed=check_seed(kept["seed"]),
+            minimize=bool(kept["minimize"]),
+            vectorized=bool(kept["vectorized"]),
+            shuffle=bool(kept["shuffle"]),
+            limits=Limits(**kept["limits"] | {name: value for name, value in limits.items() if value is not None}),
+            evaluation=_evaluation(kept["evaluation"]),
+            noise=None if kept["noise"] is None else Noise(repeats=kept["noise"]["repeats"]),
+            initial=_initial(kept["initial"], int(kept["n"])),
+            known=known,
+            file=os.path.realpath(path),
+            command=str(kept["again"]),
         )
-    except StateError as error:
-        raise CheckpointError(f"{path}: {error}") from error
-    if kept.given("optimum"):
-        kept.number("optimum")  # which is the objective's business, but is shown
-    if _essence(spec) != _essence(config.objective if isinstance(config.objective, str) else None):
-        raise ValueError(f"expected the objective of the run, {name!r}, got {objective_name(config.objective)!r}")
-    count = kept.whole("constraints") if kept.given("constraints") else 0
-    if len(config.constraints) != count:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"{os.fspath(path)} is damaged ({type(error).__name__}: {error})") from error
+    if len(config.constraints) != kept["constraints"]:
         raise ValueError(
-            f"give the {count} constraints of the run again, as in daedal.resume({path!r}, f, constraints=[...]), got "
-            f"{len(config.constraints)}"
+            f"give the {kept['constraints']} constraints of the run again, as in daedal.resume({os.fspath(path)!r}, f, "
+            f"constraints=[...]), got {len(config.constraints)}"
         )
     return config
 
 
-def _check_texts(value: Json) -> None:
-    """Refuse texts that are too long to be said again: no name, no setting and no limit has so many letters."""
-    if isinstance(value, str) and len(value) > _LONGEST:
-        raise StateError(f"expected texts of at most {_LONGEST:,} letters in a run's description, got {len(value):,}")
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _check_texts(inner)
+def space_of(kept: Mapping[str, Any]) -> Space | None:
+    """Return the space that a description has, if it has one."""
+    return None if kept["space"] is None else described(kept["space"])
 
 
-def described_space(kept: State) -> Space | None:
-    """Give the space that a run's description has, if it has one."""
-    if not kept.given("space"):
+def description(config: RunConfig, objective: BoundObjective, given: Algorithm) -> dict[str, Any]:
+    """Return what a run is in plain values; `given` is the algorithm as the user has it, with nothing chosen."""
+    from daedal.spaces.description import describe
+
+    limits = {name: plain(value) for name, value in dataclasses.asdict(config.limits).items()}
+    return {
+        "objective": objective.name,
+        "spec": objective.spec,
+        "constraints": len(objective.constraints),
+        "n": int(objective.n),
+        "space": None if config.space is None else describe(config.space),
+        "names": None if config.names is None else list(config.names),
+        "vectorized": bool(config.vectorized),
+        "shuffle": bool(config.shuffle),
+        "minimize": bool(config.minimize),
+        "algorithm": given.name,
+        "kind": given.kind,
+        "settings": {name: plain(value) for name, value in given.settings().items()},
+        "chosen": {name: plain(value) for name, value in config.algorithm.settings().items()},
+        "seed": config.seed,
+        "limits": limits,
+        "evaluation": config.evaluation.to_json(),
+        "noise": None if config.noise is None else {"repeats": config.noise.repeats},
+        "initial": _plain_initial(config, objective),
+        "optimum": config.optimum(objective),
+        "again": config.again,
+    }
+
+
+def chosen_before(path: str, algorithm: Algorithm) -> Algorithm:
+    """Return the algorithm with what was chosen when the run in a file began, such as a population size."""
+    if not os.path.isfile(path) or not os.path.getsize(path):
+        return algorithm
+    with closing(read_run(path)) as file:
+        kept = file.description
+    if kept.get("algorithm") != algorithm.name or kept.get("kind") != algorithm.kind:
+        return algorithm
+    given, chosen = kept.get("settings", {}), kept.get("chosen", {})
+    now = {name: plain(value) for name, value in algorithm.settings().items()}
+    changed = {name: value for name, value in chosen.items() if given.get(name) != value and now.get(name) != value}
+    return algorithm.with_settings(changed) if given == now else algorithm
+
+
+def _plain_initial(config: RunConfig, objective: BoundObjective) -> list[str] | None:
+    from daedal.run.initial import read_initial
+    from daedal.types import to_text
+
+    rows, _ = read_initial(config.initial, objective, config.names)
+    return None if rows is None else [to_text(row) for row in objective.to_objective(rows)]
+
+
+def _initial(kept: list[str] | None, n: int) -> Any:
+    if kept is None:
         return None
-    try:
-        space = described(kept.inner("space").fields)
-    except (ValueError, TypeError) as error:
-        raise StateError(f"expected the space of the run: {error}") from error
-    if space.n != kept.whole("n"):
-        raise StateError(f"expected a space of {kept.whole('n')} bits, got one of {space.n}")
-    return space
+    return np.array([[int(bit) for bit in row] for row in kept], dtype=np.uint8).reshape(-1, n)
 
 
-def _names(kept: State) -> tuple[str, ...] | None:
-    if not kept.given("names"):
-        return None
-    names = tuple(map(str, kept.listed("names")))
-    if len(set(names)) != kept.whole("n"):
-        raise StateError(f"expected {kept.whole('n')} names of variables, got {len(set(names))}")
-    return names
-
-
-def _objective(path: str, name: str, spec: str | None, given: AnyObjective | None) -> AnyObjective:
+def _objective(path: str | os.PathLike[str], kept: Mapping[str, Any], given: AnyObjective | None) -> AnyObjective:
+    name, spec = str(kept["objective"]), kept["spec"]
     if given is not None:
+        if _essence(spec) != _essence(given if isinstance(given, str) else None):
+            raise ValueError(f"expected the objective of the run, {name!r}, got {objective_name(given)!r}")
         return given
     if spec is None:
         raise ValueError(
-            f"give the objective again, because a checkpoint holds no code: daedal.resume({path!r}, f), or daedal "
-            f"resume {path} PROBLEM; it was {name!r}"
+            f"give the objective again, because a run file holds no code: daedal.resume({os.fspath(path)!r}, f), or "
+            f"daedal resume {os.fspath(path)} PROBLEM; it was {name!r}"
         )
     file = problem_file(spec)[1]
     if file is not None and not os.path.isfile(file):
         raise ValueError(f"expected the file of the problem {spec!r} that the run was on, found none; name it again")
-    return spec
+    return str(spec)
 
 
 def _essence(spec: str | None) -> str | None:
-    """Say which problem a text names; a file may have been moved since."""
+    """Return which problem a text names; a file may have been moved since."""
     if spec is None:
         return None
     kind, file = problem_file(spec)
     return canonical_problem(spec) if file is None else f"{kind}{file_settings(spec)}"
 
 
-def _algorithm(kept: State, given: AnyAlgorithm | None) -> Algorithm:
-    """Give the algorithm of the run, with its settings; the one given again has to be the same."""
-    name, kind, settings = kept.text("algorithm"), kept.text("kind"), kept.inner("settings").fields
-    for key, value in {"algorithm": name, "kind": kind, **settings}.items():
-        if isinstance(value, list | dict) or not str(value).isprintable():
-            raise StateError(f"expected the setting {key!r} to be one value, got {value!r}")
+def _algorithm(kept: Mapping[str, Any], given: AnyAlgorithm | None) -> Algorithm:
+    """Return the algorithm of the run with its settings; the one given again has to be the same."""
+    name, kind, settings = str(kept["algorithm"]), str(kept["kind"]), kept["settings"]
     chosen = find_algorithm(given) if given is not None else restored_algorithm(name, kind)
     if chosen.kind != kind and chosen.digest is not None and kind.startswith(f"{chosen.configuration.kind} "):
-        raise ValueError(f"{chosen.source} has changed since the run began; put back what was in it, or run anew")
+        raise ValueError(f"{chosen.source} has changed since the run began; restore its content, or start over")
     if chosen.kind != kind:
         raise ValueError(
             f"expected the algorithm of the run, {name!r} ({kind}), got {chosen.name!r} ({chosen.kind}); give it as "
             "algorithm=... (--algorithm)"
         )
     now = {key: repr(plain(value)) for key, value in chosen.settings().items()}
-    changed = {key: value for key, value in settings.items() if now.get(key) != repr(value)}  # True is not 1
-    try:
-        return chosen.with_settings(changed)  # type: ignore[arg-type]
-    except OverflowError as error:  # a whole number of more than 300 digits
-        raise StateError(f"expected settings that a run can have: {error}") from error
+    return chosen.with_settings({key: value for key, value in settings.items() if now.get(key) != repr(value)})
 
 
-def _limits(kept: State) -> Limits:
-    known = {one.name for one in dataclasses.fields(Limits)}
-    odd = [name for name in kept.fields if name not in known]
-    if odd:
-        raise StateError(f"expected limits, got {odd[0]!r}")
-    return Limits(**kept.fields)  # type: ignore[arg-type]
-
-
-def _evaluation(kept: State) -> EvaluationOptions:
-    options = EvaluationOptions.from_json(kept)
-    if options.cache is not None and not os.path.isfile(options.cache):  # no file is made where a checkpoint says
-        raise ValueError(
-            f"expected the cache of the run at {options.cache!r}, found none; put it there (or an empty file)"
-        )
+def _evaluation(kept: Mapping[str, Any]) -> EvaluationOptions:
+    options = EvaluationOptions(**kept)
     return dataclasses.replace(options, workers=min(options.workers, _MOST_WORKERS))

@@ -53,12 +53,10 @@ def progress_of(under_way: Sequence[Run]) -> RunProgress:
     if not under_way:
         return RunProgress(has_begun=False, seconds=0.0, calls=0, rows=0, answered=0)
     run = under_way[0]
-    evaluator = run.evaluator
-    batch = evaluator.under_way  # looked up once: it may be committed meanwhile
     return RunProgress(
         has_begun=run.has_begun,
         seconds=run.clock.seconds,
-        calls=evaluator.evaluated + evaluator.failed,
-        rows=0 if batch is None else len(batch.x),
-        answered=0 if batch is None else batch.known + batch.answered,
+        calls=run.calls,
+        rows=run.under_way,
+        answered=run.answered,
     )

@@ -81,15 +81,19 @@ class Encoding:
         widths = [width for field in self.fields for width in field.unit_widths]
         return np.repeat(np.arange(len(widths)), widths)
 
-    def repair(self, rows: Bits) -> Bits:
-        """Give rows, shape (rows, n), of codes alone: those that are stay as they are."""
+    def repair(self, rows: Bits, *, parent: Bits | None = None) -> Bits:
+        """Return rows, shape (rows, n), of codes alone: those that are stay as they are.
+
+        `parent`, shape (n,), is the row that all of them are changes of: what was changed stays, the rest gives way.
+        """
         check_bits(rows, self.n)
-        keys = np.empty((len(rows), words_of(self.n)), np.uint64)
-        kernels.rowtable.pack_rows(np.require(rows, np.uint8, ["C", "W"]), keys, np.empty(len(rows), np.uint64))
-        kernels.repair.repair_rows(self.code, keys)
-        repaired = np.empty_like(rows, order="C")
-        kernels.jobs.unpack_rows(keys, repaired)
-        return repaired
+        if not len(self.code.kinds):
+            return rows
+        words = _to_words(rows)
+        before = np.empty(0, np.uint64) if parent is None else _to_words(parent[None])[0]
+        kernels.repair.repair_rows(self.code, words, before)
+        octets = words.astype("<u8").view(np.uint8).reshape(len(rows), -1)
+        return np.unpackbits(octets, axis=1, count=self.n, bitorder="little")
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
         """Give so many random rows, shape (rows, n), in which every value of every variable is equally likely."""
@@ -106,3 +110,11 @@ class Encoding:
     def encode(self, values: Sequence[NDArray[np.int64]]) -> Bits:
         """Give rows of codes, shape (rows, n), of what each field says."""
         return np.concatenate([field.encode(value) for field, value in zip(self.fields, values, strict=True)], axis=1)
+
+
+def _to_words(rows: Bits) -> NDArray[np.uint64]:
+    """Return rows, shape (rows, n), as words of 64 bits, shape (rows, words)."""
+    packed = np.zeros((len(rows), 8 * words_of(rows.shape[1])), np.uint8)
+    octets = np.packbits(rows, axis=1, bitorder="little")
+    packed[:, : octets.shape[1]] = octets
+    return packed.view("<u8").astype(np.uint64)

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 
 DONE, FAILED, KILLED = "done", "failed", "killed"
 

@@ -1,4 +1,4 @@
-"""Algorithms: a name, a line of description, and a configuration that builds an optimizer."""
+"""Algorithms: a name, a line of description, and a configuration that makes the search."""
 
 from __future__ import annotations
 
@@ -10,64 +10,57 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from daedal.limits import Limits
-from daedal.optimizers.base import Optimizer
-from daedal.settings.checks import check_between, check_whole
+from daedal.engine import Engine, Search
+from daedal.rng import Stream
 from daedal.settings.parameters import (
     REQUIRED,
     Parameter,
     Setting,
     UnknownSettingError,
-    check_types,
     coerce,
     current,
     parameters,
 )
-from daedal.types import Bits
 
-_BUILD = ("n", "seed", "limits", "initial")
-"""What every builder of optimizers is told."""
-
-_CONTRACT = ("n", "stop", "best", "evaluations", "prepare", "ask", "tell", "state", "restore")
-"""What every optimizer has: see `Optimizer`."""
+_GIVEN = ("n", "rng", "seed")
+"""Keywords that an async function of the user's own gets if it takes them; all others are its settings."""
 
 NARROW = 16
-"""Workers up to which batches are as they are, so that the result does not depend on how many there are."""
+"""Workers up to which batches are as they are, so that the result does not depend on their number."""
 
 WIDEST = 100_000
-"""Rows of a batch, at most: each is a search of its own, with memory of its own."""
-
-
-def widened(min_batch: int | None, workers: int) -> int:
-    """Give how many rows a batch should have: as given, or for so many workers, where there are many."""
-    if min_batch is not None:
-        return min_batch
-    return workers if workers > NARROW else 1
+"""Maximum number of candidates in a batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration(ABC):
-    """What an optimizer is built from: a frozen dataclass, whose fields are the settings.
+    """The settings of an algorithm, as the fields of a frozen dataclass, and the search that they make.
 
     A field that is itself a dataclass, such as a model, stands for its own fields.
     """
 
     @abstractmethod
-    def build(
-        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
-    ) -> Optimizer:
-        """Make the optimizer.
+    def search(self, f: Engine, limits: Limits) -> Search:
+        """Return the search.
 
         Parameters
         ----------
-        n
-            Number of variables.
-        seed
-            Same seed, same run.
+        f
+            The engine that evaluates candidates.
         limits
-            What ends the run.
-        initial
-            Rows to begin with, shape (rows, n).
+            What ends the run. Only a search that runs one population after the other needs them.
         """
+
+    def noisy_search(self, f: Engine, limits: Limits) -> Search:
+        """Return the search for an objective that is known to be noisy: the same, unless a subclass knows better."""
+        return self.search(f, limits)
+
+    def prepare(self, n: int, max_evaluations: int | None) -> None:  # noqa: B027  most need nothing
+        """Compile or load what the search will need, so that the clock measures the run alone."""
+
+    def run_limits(self, limits: Limits) -> Limits:
+        """Return the limits that are the run's: all, unless some are those of each population."""
+        return limits
 
     hint: ClassVar[str] = ""
     """What else to try, said to who gives a setting that is not there."""
@@ -129,88 +122,50 @@ class Configuration(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchedConfiguration(Configuration):
-    """What an optimizer is built from whose batches can be widened.
-
-    Parameters
-    ----------
-    min_batch
-        Rows that a batch should have, about; None: the number of workers, from 17 on.
-    """
-
-    min_batch: int | None = None
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.min_batch is not None:
-            check_whole("min_batch", self.min_batch, least=1)
-            check_between("min_batch", self.min_batch, 1, WIDEST)
-
-    def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> BatchedConfiguration:
-        """Choose how wide batches are, where that is not given."""
-        return dataclasses.replace(self, min_batch=widened(self.min_batch, workers))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Builder(Configuration):
-    """A user's function or class that makes an optimizer from n, seed, limits and initial.
+class OwnSearch(Configuration):
+    """An async function of the user's own, as in `async def climber(f, *, n, rng)`.
 
     Parameters
     ----------
     function
-        Called with these four by keyword; its other parameters are the settings.
+        Called with the engine, and by keyword with those of n, rng and seed that it takes; its other parameters are
+        the settings.
     values
         Settings that were changed.
     """
 
-    function: Callable[..., Optimizer]
+    function: Callable[..., Search]
     values: tuple[tuple[str, Setting], ...] = field(default=())
-
-    def __post_init__(self) -> None:
-        try:
-            known = list(inspect.signature(self.function).parameters.values())
-        except ValueError:  # written in C
-            known = []
-        names = {one.name for one in known if one.kind not in (one.VAR_POSITIONAL, one.POSITIONAL_ONLY)}
-        if not any(one.kind is one.VAR_KEYWORD for one in known) and not set(_BUILD) <= names:
-            missing = ", ".join(name for name in _BUILD if name not in names)
-            raise TypeError(
-                f"expected {self.kind} to build an optimizer from {', '.join(_BUILD)}, given by keyword, but it takes "
-                f"no {missing}"
-            )
 
     @property
     def kind(self) -> str:
         """The function's own name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def build(
-        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
-    ) -> Optimizer:
-        """Call the function; refuse what is no optimizer."""
-        made = self.function(n=n, seed=seed, limits=limits, initial=initial, **dict(self.values))
-        missing = [name for name in _CONTRACT if not hasattr(made, name)]
-        if missing:
-            raise TypeError(
-                f"expected {self.kind} to give an optimizer, got {type(made).__name__} without {', '.join(missing)}"
-            )
-        return made
+    def search(self, f: Engine, limits: Limits) -> Search:
+        """Call the function."""
+        given = {"n": f.n, "rng": f.stream(Stream.SEARCH), "seed": f.seed}
+        takes = inspect.signature(self.function).parameters.values()
+        everything = any(one.kind is one.VAR_KEYWORD for one in takes)
+        names = {one.name for one in takes if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)}
+        keywords = {name: value for name, value in given.items() if everything or name in names}
+        return self.function(f, **keywords, **dict(self.values))
 
     def parameters(self) -> dict[str, Parameter]:
-        """List the function's other parameters, with the values in force as defaults."""
-        values = dict(self.values)
+        """List the function's own parameters, with the values in force as defaults."""
+        values, (first, *others) = dict(self.values), parameters(self.function).items()
         return {
             name: dataclasses.replace(one, default=values.get(name, one.default))
-            for name, one in parameters(self.function).items()
-            if name not in _BUILD
+            for name, one in others
+            if name not in _GIVEN
         }
 
     def settings(self) -> dict[str, Setting]:
-        """Give the values in force, by name."""
+        """Return the values in force, by name."""
         return {name: one.default for name, one in self.parameters().items() if one.default is not REQUIRED}
 
-    def with_settings(self, values: Mapping[str, Setting]) -> Builder:
-        """Give the builder with some values changed."""
+    def with_settings(self, values: Mapping[str, Setting]) -> OwnSearch:
+        """Return the same with some values changed."""
         return dataclasses.replace(self, values=tuple((dict(self.values) | dict(values)).items()))
 
 
@@ -223,7 +178,7 @@ class Algorithm:
     name, summary
         What it is called, and what it is, in a line.
     configuration
-        Builds the optimizer.
+        Makes the search.
     limits
         What ends a run where the user says nothing about it.
     last_resort

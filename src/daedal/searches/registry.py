@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from daedal.models.base import Model
-from daedal.optimizers.base import Optimizer
-from daedal.optimizers.configuration import Algorithm, Builder, Configuration
-from daedal.optimizers.eda import EDAConfiguration
-from daedal.optimizers.presets import PRESETS
+from daedal.engine import Search
+from daedal.searches.algorithm import Algorithm, Configuration, OwnSearch
+from daedal.searches.presets import PRESETS, EDAConfiguration
 from daedal.settings.parameters import unknown
 from daedal.settings.plugins import (
     entry_point,
@@ -26,8 +25,8 @@ from daedal.settings.plugins import (
 ENTRY_POINTS = "daedal.algorithms"
 """The group of entry points under which installed packages register algorithms."""
 
-AnyAlgorithm: TypeAlias = "str | Algorithm | Configuration | Model | Callable[..., Optimizer]"
-"""What stands for an algorithm: a name, one of its values, or a function (or class) that builds an optimizer."""
+AnyAlgorithm: TypeAlias = "str | Algorithm | Configuration | Model | Callable[..., Search]"
+"""What stands for an algorithm: a name, one of its values, or an async function, `async def climber(f, *, n, rng)`."""
 
 _registered: dict[str, Algorithm] = {preset.name: preset for preset in PRESETS}
 
@@ -50,8 +49,7 @@ def find_algorithm(given: AnyAlgorithm) -> Algorithm:
     ----------
     given
         A name ("dae"); "path/to/file.py:NAME"; an `Algorithm`; a configuration; a model, which gets the EDA's loop with
-        the rules and limits of its kind, or of `dae`; or a function that builds an optimizer from n, seed, limits and
-        initial.
+        the rules and limits of its kind, or of `dae`; or an async function, `async def climber(f, *, n, rng)`.
 
     Examples
     --------
@@ -68,17 +66,17 @@ def find_algorithm(given: AnyAlgorithm) -> Algorithm:
         return _of_model(given)
     if isinstance(given, Configuration):
         return Algorithm(name=given.kind, configuration=given)
-    if callable(given):
-        builder = Builder(function=cast("Callable[..., Optimizer]", given))
-        return Algorithm(name=builder.kind, summary=first_line(given), configuration=builder)
+    if inspect.iscoroutinefunction(given):
+        own = OwnSearch(function=given)
+        return Algorithm(name=own.kind, summary=first_line(given), configuration=own)
     raise TypeError(
-        "expected an algorithm: a name such as 'dae', a configuration, a model, or a function that builds an "
-        f"optimizer, got algorithm={given!r}"
+        "expected an algorithm: a name such as 'dae', a configuration, a model, or an async function such as "
+        f"`async def climber(f, *, n, rng)`, got algorithm={given!r}"
     )
 
 
 def restored_algorithm(name: str, kind: str) -> Algorithm:
-    """Give the algorithm that a checkpoint names: never by a path, since that would run code; or else by its model."""
+    """Return the algorithm that a run file names: never by a path, since that would run code; or else by its model."""
     if _is_known(name):
         return _registered[name]
     for preset in PRESETS:

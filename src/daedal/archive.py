@@ -1,0 +1,117 @@
+"""The archive: every evaluated candidate once, with its value, its parent and its place in the order of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.types import Amounts, Bits, Fitness
+
+_PIECE = 2**16  # candidates that are unpacked together
+
+
+def to_rows(candidates: Sequence[int], n: int) -> Bits:
+    """Return candidates as an array of bits, shape (candidates, n).
+
+    Examples
+    --------
+    >>> to_rows([0b011, 0b100], 3)
+    array([[1, 1, 0],
+           [0, 0, 1]], dtype=uint8)
+    """
+    size = (n + 7) // 8
+    packed = np.frombuffer(b"".join([c.to_bytes(size, "little") for c in candidates]), np.uint8)
+    return np.unpackbits(packed.reshape(-1, size), axis=1, count=n, bitorder="little")
+
+
+def to_candidates(rows: Bits) -> list[int]:
+    """Return rows of bits, shape (rows, n), as candidates: bit i of the integer is variable i.
+
+    Examples
+    --------
+    >>> to_candidates(np.array([[1, 1, 0], [0, 0, 1]], np.uint8))
+    [3, 4]
+    """
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    size, data = packed.shape[1], packed.tobytes()
+    return [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)]
+
+
+class Archive:
+    """Every evaluated candidate once, in the order of arrival.
+
+    A candidate is a Python integer whose bit i is variable i. Values are to be maximized.
+
+    Parameters
+    ----------
+    n
+        Number of bits.
+
+    Attributes
+    ----------
+    values
+        The value of each candidate. With constraints it is a merit, which orders infeasible candidates, too.
+    parents
+        For each candidate, in the order of arrival, the candidate that it is a small change of, or None.
+    order
+        The candidates in the order of arrival.
+    amounts
+        For each candidate, in the order of arrival, the value of the objective and the signed amount of each
+        constraint; empty without constraints.
+
+    Examples
+    --------
+    >>> archive = Archive(3)
+    >>> archive.add(0b101, 2.0, None)
+    >>> archive[0b101], 0b111 in archive, len(archive)
+    (2.0, False, 1)
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.values: dict[int, float] = {}
+        self.parents: list[int | None] = []
+        self.order: list[int] = []
+        self.amounts: list[Sequence[float] | None] = []
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __contains__(self, candidate: int) -> bool:
+        return candidate in self.values
+
+    def __getitem__(self, candidate: int) -> float:
+        return self.values[candidate]
+
+    def add(
+        self, candidate: int, value: float, parent: int | None, amounts: Sequence[float] | None = None
+    ) -> None:
+        """Add a candidate; one that is there keeps its value."""
+        if candidate in self.values:
+            return
+        self.values[candidate] = value
+        self.order.append(candidate)
+        self.parents.append(parent)
+        if amounts is not None or self.amounts:
+            self.amounts += [None] * (len(self.order) - 1 - len(self.amounts))
+            self.amounts.append(amounts)
+
+    def amounts_of(self, places: Sequence[int], columns: int) -> Amounts:
+        """Return amounts by place, shape (places, columns); nan where they are unknown."""
+        unknown = [np.nan] * columns
+        known = self.amounts
+        return np.array(
+            [known[at] if at < len(known) and known[at] is not None else unknown for at in places], dtype=np.float64
+        ).reshape(-1, columns)
+
+    def pieces(self) -> Iterator[tuple[Bits, Fitness]]:
+        """Return all candidates as rows of bits with their values, in the order of arrival, piece by piece."""
+        for start in range(0, len(self.order), _PIECE):
+            piece = self.order[start : start + _PIECE]
+            yield to_rows(piece, self.n), np.array([self.values[c] for c in piece])
+
+    def rows(self, places: NDArray[np.intp]) -> Bits:
+        """Return candidates by their places in the order of arrival, shape (places, n)."""
+        return to_rows([self.order[at] for at in places.tolist()], self.n)

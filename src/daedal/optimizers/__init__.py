@@ -1,1 +1,0 @@
-"""Optimizers: each asks for rows and is told their fitness."""

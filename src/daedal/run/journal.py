@@ -1,0 +1,236 @@
+"""The values that a run knows before it calls the objective, and the file where new values are recorded.
+
+A run is resumed by replay: it begins again with the same seed, and gets the recorded values of each candidate in the
+recorded order. Nothing of the inside of a search is saved.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from daedal.archive import to_candidates
+from daedal.limits import ReplayWarning
+from daedal.result.records import Generation
+from daedal.result.saved import record_to_json
+from daedal.types import Amounts, Bits, Fitness
+
+if TYPE_CHECKING:
+    from daedal.objectives.bound import BoundObjective
+    from daedal.run.known import Earlier
+    from daedal.run.run_file import Key, RunFile
+
+Answer: TypeAlias = "tuple[float, Amounts | None, str | None | bool]"
+"""A value as the objective gave it, nan if it failed; the amounts of constraints; and why it failed: None if it did
+not, False if the value is free because it was known before the run."""
+
+
+class Journal:
+    """Recorded values that are replayed, values that are free because they were known before, and a file for new ones.
+
+    It is false if nothing is known, so that a run without a past need not look.
+
+    Parameters
+    ----------
+    file
+        Where new values are recorded; None for nowhere.
+    keys_of
+        Returns how the file names rows of bits in the objective's own order of variables.
+    recorded
+        Candidates with their values, in the order in which an earlier part of this run got them.
+    known
+        Candidates with values that are free.
+    budgets
+        The limits on evaluations of the parts of the run: from how many evaluations on, and the limit. A search that
+        looks at the evaluations that are left sees those of then while it is replayed.
+    """
+
+    def __init__(
+        self,
+        file: RunFile | None = None,
+        *,
+        keys_of: Callable[[Bits], Sequence[Key]] = lambda rows: [],
+        recorded: Iterable[tuple[int, Answer]] = (),
+        known: Iterable[tuple[int, Answer]] = (),
+        budgets: Sequence[tuple[int, int | None]] = (),
+    ) -> None:
+        self.file = file
+        self.budgets = list(budgets)
+        self._recorded: dict[int, deque[Answer]] = {}
+        self._order: deque[int] = deque()
+        for candidate, answer in recorded:
+            self._recorded.setdefault(candidate, deque()).append(answer)
+            self._order.append(candidate)
+        self._left = len(self._order)  # recorded values that were not replayed yet
+        self._known = dict(known)
+        self._keys_of = keys_of
+        self._free = 0  # free values that were recorded
+
+    def __bool__(self) -> bool:
+        return self._left > 0 or bool(self._known)
+
+    @property
+    def is_replaying(self) -> bool:
+        """Whether recorded values are left."""
+        return self._left > 0
+
+    def budget(self, calls: int, most: int | None) -> int | None:
+        """Return the limit on evaluations that is in force after so many of them; `most` is that of now."""
+        for following, (_, limit) in zip(self.budgets[1:], self.budgets, strict=False):
+            if calls < following[0]:
+                return limit
+        return most
+
+    def find(self, batch: list[int], left: int | None) -> tuple[list[int], dict[int, Answer]]:
+        """Return as much of a batch as so many evaluations suffice for, and what is known of it, by place."""
+        found: dict[int, Answer] = {}
+        for at, candidate in enumerate(batch):
+            answer = self._take(candidate)
+            free = answer is not None and answer[2] is False
+            if left is not None and not free:
+                if left == 0:
+                    self._give_back(candidate, answer)
+                    batch = batch[:at]
+                    break
+                left -= 1
+            if answer is not None:
+                found[at] = answer
+        if len(found) < len(batch) and self._left:
+            self._diverge()
+        return batch, found
+
+    def next_of(self, waiting: Iterable[int]) -> tuple[int, Answer] | None:
+        """Return the next recorded candidate, which has to be among those that wait, or else one that is free."""
+        waiting = list(waiting)
+        while self._order and not self._recorded.get(self._order[0]):
+            self._order.popleft()
+        if self._left and waiting:
+            if self._order[0] not in waiting:
+                self._diverge()
+            else:
+                candidate = self._order.popleft()
+                self._left -= 1
+                return candidate, self._recorded[candidate].popleft()
+        return next(((c, self._known[c]) for c in waiting if c in self._known), None)
+
+    def append(
+        self,
+        rows: Bits,
+        values: Fitness,
+        amounts: Amounts | None,
+        errors: Sequence[str | None] | None,
+        numbers: Sequence[int],
+    ) -> None:
+        """Record the answers of the objective for rows in its own order of variables, with their numbers in the run."""
+        if self.file is not None:
+            self.file.append(self._keys_of(rows), values, amounts, errors, numbers=numbers)
+
+    def append_free(self, rows: Bits, answers: Sequence[Answer]) -> None:
+        """Record values that are free, so that the run can be resumed without their source."""
+        if self.file is not None:
+            numbers = range(-self._free - 1, -self._free - len(rows) - 1, -1)
+            values, amounts = [value for value, _, _ in answers], [own for _, own, _ in answers]
+            self.file.append(self._keys_of(rows), values, amounts, numbers=numbers, known=True)
+            self._free += len(rows)
+
+    def record(self, record: Generation) -> None:
+        """Record the figures of a generation."""
+        if self.file is not None:
+            self.file.record(record.generation, record_to_json(record))
+
+    def flush(self) -> None:
+        """Write everything to disk."""
+        if self.file is not None:
+            self.file.flush()
+
+    def _take(self, candidate: int) -> Answer | None:
+        answers = self._recorded.get(candidate)
+        if answers:
+            self._left -= 1
+            return answers.popleft()
+        return self._known.get(candidate)
+
+    def _give_back(self, candidate: int, answer: Answer | None) -> None:
+        if answer is not None:
+            self._recorded.setdefault(candidate, deque()).appendleft(answer)
+            self._left += 1
+
+    def _diverge(self) -> None:
+        """Go on with everything that is recorded as free values: the search asks for something else than before."""
+        warnings.warn(
+            f"the search does not ask for the recorded candidates (another version or machine?); it goes on, and the "
+            f"{self._left:,} values that are left in the run file are free",
+            ReplayWarning,
+            stacklevel=2,
+        )
+        for candidate, answers in self._recorded.items():
+            for value, amounts, _ in list(answers)[:1]:
+                self._known.setdefault(candidate, (value, amounts, False))
+        self._recorded, self._left = {}, 0
+        self._order.clear()
+
+
+def open_journal(
+    file: RunFile | None,
+    objective: BoundObjective,
+    *,
+    names: Sequence[str] | None = None,
+    known: Iterable[tuple[int, Answer]] = (),
+    source: Earlier | None = None,
+) -> Journal:
+    """Return the journal of a run: what its file has, and earlier evaluations, which are free.
+
+    Parameters
+    ----------
+    file
+        Where the run is recorded, if it is.
+    objective
+        What is optimized.
+    names
+        Names of bits.
+    known
+        Values that are free, of candidates as the engine has them.
+    source
+        Earlier evaluations as the user gives them.
+    """
+    from daedal.run.known import from_keys, load_known, to_keys
+
+    space, n = objective.space, objective.n
+
+    def candidates_of(keys: Sequence[Key]) -> list[int]:
+        return to_candidates(objective.to_optimizer(from_keys(keys, n, space))) if keys else []
+
+    def one(own: tuple[float, ...] | None) -> Amounts | None:
+        return None if own is None else np.array([own])
+
+    free = dict(known)
+    if source is not None:
+        earlier = load_known(source, n=n, space=space, names=names)
+        answers = zip(earlier.values, earlier.amounts, strict=True)
+        for candidate, (value, own) in zip(candidates_of(earlier.keys), answers, strict=True):
+            free.setdefault(candidate, (value, one(own), False))
+        if earlier.skipped:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in earlier.skipped.items())
+            warnings.warn(f"some of the known evaluations are left out: {reasons}", ReplayWarning, stacklevel=4)
+    recorded: list[tuple[int, Answer]] = []
+    if file is not None:
+        found = list(file.evaluations())
+        for candidate, (_, value, own, error, is_free) in zip(
+            candidates_of([evaluation.key for evaluation in found]), found, strict=True
+        ):
+            answer = (np.nan if value is None else value, one(own), False if is_free else error)
+            if is_free:
+                free.setdefault(candidate, answer)
+            else:
+                recorded.append((candidate, answer))
+    return Journal(
+        file,
+        keys_of=lambda rows: to_keys(rows, space),
+        recorded=recorded,
+        known=free.items(),
+        budgets=[] if file is None else file.budgets,
+    )

@@ -1,0 +1,1 @@
+"""Searches: async functions that ask for the values of candidates, and the algorithms that users choose by name."""
