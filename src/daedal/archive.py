@@ -85,9 +85,7 @@ class Archive:
     def __getitem__(self, candidate: int) -> float:
         return self.values[candidate]
 
-    def add(
-        self, candidate: int, value: float, parent: int | None, amounts: Sequence[float] | None = None
-    ) -> None:
+    def add(self, candidate: int, value: float, parent: int | None, amounts: Sequence[float] | None = None) -> None:
         """Add a candidate; one that is there keeps its value."""
         if candidate in self.values:
             return

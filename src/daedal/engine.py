@@ -1,10 +1,10 @@
 """The engine: runs searches side by side over one archive.
 
-A search is an async function. `await f(candidates)` evaluates candidates and returns their values, and that is all that
-a search knows of the world: the engine collects the candidates whose values somebody waits for, and wakes up each search
-that has all of its values. `Engine` is itself an ask-and-tell optimizer: `ask` returns candidates, `tell` takes values of
-any of them in any order. So the same search runs in batches, with workers that finish at different times, by hand, and
-again from the recorded values of an interrupted run.
+A search is an async function. `await f(candidates)` evaluates candidates and returns their values, and that is all
+that a search knows of the world. The engine collects the candidates that searches wait for, and wakes up each search
+that has all of its values. `Engine` is itself an ask-and-tell optimizer: `ask` returns candidates, and `tell` takes the
+values of any of them in any order. So the same search runs in batches, with workers that finish at different times, in
+a loop of your own, and again from the recorded values of an interrupted run.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
-from daedal.rng import Stream, stream
 from daedal.archive import Archive, to_candidates, to_rows
+from daedal.rng import Stream, stream
 from daedal.types import Bits, Fitness
 
 if TYPE_CHECKING:
@@ -171,9 +171,7 @@ class Engine:
     async def __call__(self, candidates: Bits, parent: int | None = None) -> Fitness: ...
     @overload
     async def __call__(self, candidates: Sequence[int], parent: int | None = None) -> list[float]: ...
-    async def __call__(
-        self, candidates: Bits | Sequence[int], parent: int | None = None
-    ) -> Fitness | list[float]:
+    async def __call__(self, candidates: Bits | Sequence[int], parent: int | None = None) -> Fitness | list[float]:
         """Evaluate candidates; those that are in the archive cost nothing.
 
         Parameters

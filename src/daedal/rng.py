@@ -9,8 +9,6 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.types import Json, StateError
-
 
 class Stream(IntEnum):
     """What a stream is for. The numbers are part of every result: never change or reuse one."""
@@ -54,25 +52,3 @@ def check_seed(seed: int | None) -> int:
     if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"expected a seed that is a whole number of at least 0, or none, got seed={seed!r}")
     return int(seed)
-
-
-def rng_state(rng: np.random.Generator) -> list[Json]:
-    """Give where a stream stands, as whole numbers; `restore_rng` takes them."""
-    state = rng.bit_generator.state
-    return [*map(int, state["state"]["state"]), int(state["has_uint32"]), int(state["uinteger"])]
-
-
-def restore_rng(rng: np.random.Generator, numbers: list[Json]) -> None:
-    """Let a stream go on where another one stood."""
-    limits = [2**64] * 4 + [2, 2**32]
-    if len(numbers) != len(limits) or not all(
-        type(number) is int and 0 <= number < limit for number, limit in zip(numbers, limits, strict=True)
-    ):
-        raise StateError("expected where a stream of random numbers stands, six whole numbers, got something else")
-    *words, has, rest = (int(number) for number in numbers)  # type: ignore[arg-type]
-    rng.bit_generator.state = {
-        "bit_generator": "SFC64",
-        "state": {"state": np.array(words, dtype=np.uint64)},
-        "has_uint32": has,
-        "uinteger": rest,
-    }

@@ -12,7 +12,7 @@ from daedal.cli.help import HelpfulCommand, HelpfulGroup
 
 COMMANDS = {
     "solve": ("solve", "solve", "Look for the best bits of a problem."),
-    "resume": ("resume", "resume", "Go on with a run from its checkpoint, as if it had never been broken off."),
+    "resume": ("resume", "resume", "Continue a run from its file, as if it had never been interrupted."),
     "report": ("report", "report", "Make a page that shows a run, or a study."),
     "compare": ("compare", "compare", "Compare algorithms on a problem: the same seeds for each."),
     "list": ("listing", "list_all", "Show problems and algorithms; given a name, what each of its settings means."),

@@ -30,11 +30,11 @@ from daedal.cli.study_output import Holm, StarTest, TestName, test_named
 from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective
 from daedal.objectives.spec import read_objective
-from daedal.optimizers.configuration import Algorithm
-from daedal.optimizers.registry import find_algorithm
 from daedal.result import Result
 from daedal.rng import check_seed
 from daedal.run.config import RunConfig
+from daedal.searches.algorithm import Algorithm
+from daedal.searches.registry import find_algorithm
 from daedal.settings.texts import printable, visible
 from daedal.studies.comparison import Summary, run_all, summarise
 from daedal.studies.tables.content import seconds_text

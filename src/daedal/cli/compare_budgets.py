@@ -11,9 +11,9 @@ from rich.console import Console
 from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli.output import finite
 from daedal.cli.study_tables import budget_table
-from daedal.optimizers.configuration import Algorithm
 from daedal.result import Result
 from daedal.run.config import RunConfig
+from daedal.searches.algorithm import Algorithm
 from daedal.studies.budgets import BudgetRow, mean_ranks, rows_of_budget
 from daedal.studies.cell import StudyAlgorithm, StudyProblem
 from daedal.studies.comparison import as_run

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from daedal.cli.output import say, stdout_kept, write_line
-from daedal.optimizers.configuration import Algorithm
-from daedal.optimizers.registry import algorithms, find_algorithm
 from daedal.problems.registry import ProblemKind, problem_kinds
+from daedal.searches.algorithm import Algorithm
+from daedal.searches.registry import algorithms, find_algorithm
 from daedal.settings.parameters import REQUIRED, Parameter, unknown
 from daedal.settings.plugins import is_file_spec
 from daedal.settings.texts import printable, visible

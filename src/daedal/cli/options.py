@@ -60,10 +60,12 @@ Settings: TypeAlias = Annotated[
         "what it means. Repeat it for others.",
     ),
 ]
-Save: TypeAlias = Annotated[
+Known: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", callback=lambda path: absolute(path), help="Keep the run in a file, for `daedal report`."
+        metavar="FILE",
+        callback=lambda path: absolute(path),
+        help="Earlier evaluations, which are then free: another run's file, or a CSV file with a column fitness.",
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
@@ -83,9 +85,6 @@ Noisy: TypeAlias = Annotated[
 ]
 Repeats: TypeAlias = Annotated[
     int | None, typer.Option(metavar="R", help="Measure the best so often at least; implies --noisy.")
-]
-Every: TypeAlias = Annotated[
-    str, typer.Option(metavar="TIME|N", help="How often to write the checkpoint: 60s, or a number of generations.")
 ]
 
 
@@ -178,12 +177,3 @@ def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDA
         return rows, np.array([float(line[1]) for line in words])
     except ValueError as error:
         raise ValueError(f"expected a number behind each row in {path}: {error}") from error
-
-
-def check_save(path: Path | None) -> None:
-    """Refuse a place where a run cannot be saved, before it begins."""
-    from daedal.storage.checkpoint_file import SAVED_RUN
-    from daedal.storage.kinds import check_place
-
-    if path is not None:
-        check_place(path, SAVED_RUN)

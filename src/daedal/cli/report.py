@@ -16,9 +16,7 @@ from daedal.report.source import is_store, read_page, report_file
 def report(
     source: Annotated[
         Path,
-        typer.Argument(
-            callback=options.absolute, help="A saved run, a checkpoint, or the store of a study; it is only read."
-        ),
+        typer.Argument(callback=options.absolute, help="The file of a run, or the store of a study; it is only read."),
     ],
     output: Annotated[
         Path | None,

@@ -1,7 +1,8 @@
-"""`daedal resume`: go on with a run."""
+"""`daedal resume`: continue a run."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -14,49 +15,43 @@ from daedal.cli.solve import dask_or_none, live_display
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.evaluation.signals import Interrupts
 from daedal.objectives.spec import by_value, read_objective
-from daedal.run.checkpoint import Checkpointer, load_checkpoint
-from daedal.run.resume import restored_config
+from daedal.run.resume import resumed
+from daedal.run.run_file import read_run
 from daedal.storage.kinds import check_apart
 
 
 def resume(
-    checkpoint: Annotated[
-        Path, typer.Argument(callback=options.absolute, help="The file that `daedal solve --checkpoint` wrote.")
-    ],
+    run: Annotated[Path, typer.Argument(callback=options.absolute, help="The file that `daedal solve --run` wrote.")],
     problem: Annotated[
         str | None,
-        typer.Argument(help="The objective again, where it is a function or a program: a checkpoint holds no code."),
+        typer.Argument(help="The objective again, if it is a function or a program: a run file holds no code."),
     ] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option("--algorithm", "-a", help='The algorithm again, where it is your own: "path/to/file.py:NAME".'),
+        typer.Option("--algorithm", "-a", help='The algorithm again, if it is your own: "path/to/file.py:NAME".'),
     ] = None,
+    max_evaluations: options.MaxEvaluations = None,
+    max_seconds: options.MaxSeconds = None,
     workers: options.Workers = None,
     dask: options.Dask = None,
     dask_timeout: options.DaskTimeout = EXECUTOR_TIMEOUT,
     persistent: Annotated[bool, typer.Option("--persistent", help="Keep one process of cmd:PROGRAM running.")] = False,
-    every: options.Every = "60s",
-    save: options.Save = None,
+    known: options.Known = None,
     as_json: options.AsJson = False,
     history: options.History = False,
 ) -> None:
-    """Go on with a run from its checkpoint, as if it had never been broken off."""
-    check_apart({"the checkpoint": checkpoint, "--save": save})
-    options.check_save(save)
-    state = load_checkpoint(checkpoint)
-    checkpointer = Checkpointer(checkpoint.resolve(), every, overwrite=True)  # behind a link, the file itself
-    size = state.part("config").whole("n")
+    """Continue a run from its file, as if it had never been interrupted, or with more evaluations or time."""
+    check_apart({"the run": run, "--known": known})
+    with closing(read_run(run)) as file:
+        size, name = file.description.get("n"), str(file.description.get("objective"))
     with stdout_kept():
         objective = None if problem is None else read_objective(problem, size, persistent=persistent)
-    name = problem if problem is not None else state.part("config").text("objective")
-    output = Output(as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm, save=save)
+    output = Output(as_json=as_json, history=history, file=run, algorithm=algorithm)
+    limits = {"max_evaluations": max_evaluations, "max_seconds": max_seconds}
     with Interrupts() as interrupts:
         with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
-            config = restored_config(
-                state,
-                str(checkpoint),
-                objective if dask is None or objective is None else by_value(objective),
-                algorithm,
-            ).evaluated_by(workers=workers, executor=executor, executor_timeout=dask_timeout)
-            result = config.run(state=state, checkpointer=checkpointer, display=live_display, interrupts=interrupts)
-        output.write(name, result)
+            given = objective if dask is None or objective is None else by_value(objective)
+            config = resumed(run, given, algorithm, limits=limits, known=known)
+            config = config.evaluated_by(workers=workers, executor=executor, executor_timeout=dask_timeout)
+            result = config.run(display=live_display, interrupts=interrupts)
+        output.write(name if problem is None else problem, result)

@@ -16,8 +16,8 @@ from daedal.cli.result_text import MARGIN, show
 from daedal.evaluation.signals import interrupts_held
 from daedal.limits import StopReason
 from daedal.objectives.spec import spec_parts
-from daedal.result.records import Generation
 from daedal.result import Result
+from daedal.result.records import Generation
 from daedal.settings.plugins import is_file_spec
 from daedal.types import to_text
 
@@ -30,38 +30,33 @@ class Output:
     ----------
     as_json, history
         Whether it is one JSON object on standard output, with a record for each generation.
-    checkpoint
-        What the run can go on from.
+    file
+        The file that records the run, if there is one.
     algorithm
         The text that names the algorithm, if there is one.
-    save
-        The file that keeps it.
     """
 
     as_json: bool
     history: bool
-    checkpoint: Path | None
+    file: Path | None
     algorithm: str | None
-    save: Path | None
 
     def write(self, problem: str, result: Result, *, again: Sequence[str] | None = None) -> None:
-        """Write a result, save it, and end with the exit code that goes with it; who asks to end meanwhile waits.
+        """Write a result, and end with the exit code that goes with it; requests to end wait meanwhile.
 
-        `again` are the words of the command that makes the run again; what can go on is not begun again.
+        `again` are the words of the command that repeats the run; they are left out if the run can be resumed.
         """
         console = standard_error()
-        goes_on = result.stop is StopReason.INTERRUPTED and self.checkpoint is not None
+        goes_on = result.stop is StopReason.INTERRUPTED and self.file is not None
         with interrupts_held():
             if self.as_json:
                 _print_json(problem, result, history=self.history)
             else:
                 show(result, console, again=None if goes_on else again)
-            if self.save is not None:
-                result.save(self.save)
-        if self.save is not None and not self.as_json:
-            write_command(console, f"{'page':<{MARGIN}}", ["report", shown(self.save), "-o", "report.html"])
-        if goes_on and self.checkpoint is not None:
-            words = resume_words(self.checkpoint, problem, self.algorithm)
+        if self.file is not None and not self.as_json:
+            write_command(console, f"{'page':<{MARGIN}}", ["report", shown(self.file), "-o", "report.html"])
+        if goes_on and self.file is not None:
+            words = resume_words(self.file, problem, self.algorithm)
             write_command(console, f"{'next':<{MARGIN}}", words)
         if result.stop is StopReason.INTERRUPTED:
             sys.exit(INTERRUPTED)
@@ -69,12 +64,12 @@ class Output:
             sys.exit(INFEASIBLE)
 
 
-def resume_words(checkpoint: Path, problem: str, algorithm: str | None) -> list[str]:
-    """Give the words that go on with a run; what a checkpoint does not hold, because it is code, is named again."""
+def resume_words(file: Path, problem: str, algorithm: str | None) -> list[str]:
+    """Return the words that continue a run; what a file does not hold, because it is code, is named again."""
     objective = [] if spec_parts(problem)[0] == "problem" else [problem]
     if algorithm is not None and is_file_spec(algorithm):
         objective += ["--algorithm", algorithm]
-    return ["resume", shown(checkpoint), *objective]
+    return ["resume", shown(file), *objective]
 
 
 def _print_json(problem: str, result: Result, *, history: bool) -> None:

@@ -16,18 +16,17 @@ from daedal.cli.app import WORDS
 from daedal.cli.live_display import LiveDisplay
 from daedal.cli.options import settings_of
 from daedal.cli.output import stdout_kept
-from daedal.cli.run_output import Output, resume_words
+from daedal.cli.run_output import Output
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits
 from daedal.objectives.spec import by_value, file_of, read_objective
-from daedal.optimizers.registry import find_algorithm
-from daedal.rng import check_seed
-from daedal.run.checkpoint import Checkpointer
 from daedal.run.config import RunConfig
 from daedal.run.noise import noise_of
+from daedal.run.resume import seed_of
 from daedal.run.view import RunView
+from daedal.searches.registry import find_algorithm
 from daedal.storage.kinds import check_apart
 
 
@@ -66,41 +65,41 @@ def solve(
     deduplicate: Annotated[bool, typer.Option(help="Evaluate a row that comes again only once.")] = True,
     noisy: options.Noisy = False,
     repeats: options.Repeats = None,
-    cache: Annotated[
-        Path | None, typer.Option(callback=options.absolute, help="A file (SQLite) that keeps values for other runs.")
+    asynchronous: Annotated[
+        bool, typer.Option("--asynchronous", help="Give each worker the next candidate as soon as it is free.")
+    ] = False,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            callback=options.absolute,
+            help="Record the run in a file, for `daedal resume` and `daedal report`; if the file holds this run, "
+            "continue it.",
+        ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What the objective is called in the cache.")] = None,
-    version: Annotated[str, typer.Option(help="Its version: another version has values of its own.")] = "",
-    checkpoint: Annotated[
-        Path | None, typer.Option(callback=options.absolute, help="A file that `daedal resume` goes on from.")
-    ] = None,
-    every: options.Every = "60s",
-    force: Annotated[bool, typer.Option("--force", help="Let the checkpoint replace that of an earlier run.")] = False,
+    known: options.Known = None,
     log: Annotated[
         Path | None,
         typer.Option(callback=options.absolute, metavar="FOLDER", help="Log the calls there, for IOHanalyzer."),
     ] = None,
-    save: options.Save = None,
     settings: options.Settings = None,
     as_json: options.AsJson = False,
     history: options.History = False,
 ) -> None:
     """Look for the best bits of a problem."""
     check_apart(
-        {"--checkpoint": checkpoint, "--cache": cache, "--initial": initial, "--space": space, "--save": save}
+        {"--run": run, "--known": known, "--initial": initial, "--space": space}
         | {"the problem": file_of(problem), "--algorithm": file_of(algorithm)}
     )
-    checkpointer = None if checkpoint is None else _checkpointer(checkpoint, every, force, problem, algorithm)
-    options.check_save(save)
     with stdout_kept():  # whatever a file prints, or an objective
         chosen = find_algorithm(algorithm).with_settings(settings_of(settings, popsize))
         variables = options.space_of(space, n)
         objective = read_objective(problem, n if variables is None else variables.n, persistent=persistent)
     rows = options.read_initial(initial, variables)
-    noise = noise_of(noisy, repeats, cache=cache, initial=rows)
-    drawn = check_seed(seed)
-    again = _again(context, drawn if seed is None else None, replaces=checkpoint is not None and not force)
-    output = Output(as_json=as_json, history=history, checkpoint=checkpoint, algorithm=algorithm, save=save)
+    noise = noise_of(noisy, repeats, initial=rows)
+    drawn = seed_of(run, seed)
+    again = _again(context, drawn if seed is None else None)
+    output = Output(as_json=as_json, history=history, file=run, algorithm=algorithm)
     with Interrupts() as interrupts:
         with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
             config = RunConfig(
@@ -126,33 +125,26 @@ def solve(
                     on_error=on_error,
                     timeout=timeout,
                     deduplicate=deduplicate and noise is None,
-                    cache=None if cache is None else str(cache),
-                    name=name,
-                    version=version,
+                    asynchronous=asynchronous,
                 ),
                 noise=noise,
                 initial=rows,
+                known=known,
+                file=None if run is None else str(run),
                 command=_line(again),
             )
-            result = config.run(checkpointer=checkpointer, display=live_display, log=log, interrupts=interrupts)
+            result = config.run(display=live_display, log=log, interrupts=interrupts)
         output.write(problem, result, again=again)
 
 
-def _again(context: typer.Context, drawn: int | None, *, replaces: bool) -> list[str]:
-    """Give the words that make the run again: with the seed that was drawn, and in place of the checkpoint it left."""
-    options = [] if drawn is None else ["--seed", str(drawn)]
-    return with_options(context.meta[WORDS], [*options, *(["--force"] if replaces else [])])
+def _again(context: typer.Context, drawn: int | None) -> list[str]:
+    """Return the words that repeat the run, with the seed that was drawn."""
+    return with_options(context.meta[WORDS], [] if drawn is None else ["--seed", str(drawn)])
 
 
 def _line(words: Sequence[str]) -> str:
     """Write a command as a shell reads it."""
     return " ".join(map(quoted, ["daedal", *words]))
-
-
-def _checkpointer(checkpoint: Path, every: str, force: bool, problem: str, algorithm: str) -> Checkpointer:
-    """Make what writes checkpoints; where an earlier run is in the way, it says the commands that help."""
-    advice = f"{_line(resume_words(checkpoint, problem, algorithm))} goes on with it, --force begins anew"
-    return Checkpointer(checkpoint, every, overwrite=force, advice=advice)
 
 
 @contextmanager

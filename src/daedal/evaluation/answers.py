@@ -64,11 +64,6 @@ class Answers:
         self.errors |= {part.start + index: error for index, error in came.errors.items()}
         self.causes |= {part.start + index: cause for index, cause in came.causes.items()}
 
-    def cut(self, rows: int) -> None:
-        """Leave the first rows alone."""
-        self.values = self.values[:rows]
-        self.amounts = None if self.amounts is None else self.amounts[:rows]
-
 
 class Came(NamedTuple):
     """Answers for candidates that were evaluated together, or one after the other."""

@@ -25,9 +25,6 @@ Objective: TypeAlias = Callable[[NDArray[Any]], Any]
 It may give a pair: that, and by how much constraints are violated.
 """
 
-Places: TypeAlias = NDArray[np.intp] | slice
-"""Which of some rows: their numbers, or a range of them."""
-
 _FLOAT = np.dtype(np.float64)
 _NUMBERS = (float, np.float64)
 
@@ -102,14 +99,10 @@ class Caller:
         """Give the answers for the rows of x, each with a call of its own."""
         answers = Answers(np.full(len(x), np.nan))
         for index in range(len(x)):
-            self.one(x, index, answers)
+            answers.take(slice(index, index + 1), self.single(x[index : index + 1]))
             if answers.errors and first_failure_only:
                 break
         return answers
-
-    def one(self, x: Bits, index: int, answers: Answers) -> None:
-        """Call the objective with one row of x, and note what comes."""
-        answers.take(slice(index, index + 1), self.single(x[index : index + 1]))
 
     def single(self, row: Bits) -> Answers:
         """Return the answer for one row, shape (1, n); an error of the objective is part of it."""

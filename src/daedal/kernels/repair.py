@@ -75,8 +75,10 @@ def repair_row(code: Code, row: Words, parent: Words, state: Words) -> None:
 
 @njit(**EXACT)
 def repair_rows(code: Code, rows: Words, parent: Words) -> None:
-    """Repair packed rows, shape (rows, words), all changes of one parent, or of none; the same row always becomes the
-    same."""
+    """Repair packed rows, shape (rows, words), all changes of one parent, or of none.
+
+    The same row always becomes the same.
+    """
     state = np.empty(1, np.uint64)
     for r in range(len(rows)):
         state[0] = 0

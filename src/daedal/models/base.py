@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,14 +147,3 @@ class Model(ABC):
 
         `previous` is the fit of the previous generation, for models that build on it.
         """
-
-    def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
-        """Give what the next fit needs of this one, for a checkpoint: nothing, unless the model builds on it.
-
-        A model whose `fit` uses `previous` has to give it here, as plain arrays, and rebuild it in `remembered`.
-        """
-        return {}
-
-    def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> Fitted | None:
-        """Rebuild a fit from what `memory` gave; the arrays come from a file, and have to be checked."""
-        return None

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from daedal.models.base import Fitted, Model
 from daedal.models.jax_backend.devices import device_name, find_device
 from daedal.models.jax_backend.fitting import fit_networks
 from daedal.models.network_checks import check_network
 from daedal.models.network_cost import network_bytes, network_seconds
-from daedal.models.network_fitted import finished, fitted_of, load_kernels
+from daedal.models.network_fitted import finished, load_kernels
 from daedal.models.network_presets import AUTHOR_2016, BEFORE_LATER_SETTINGS, PAPER_2015, default_rate
 from daedal.models.network_samples import FittedDAE as FittedDAE
-from daedal.models.network_start import stack_arrays, stack_of
 from daedal.models.network_training import train_network
 from daedal.settings.parameters import Setting
 from daedal.types import Bits
@@ -265,16 +263,6 @@ class DAE(Model):
         with suppress(ValueError):  # a run that never fitted anything may do without JAX
             return f"JAX, on {device_name(find_device(self.device))}."
         return ""
-
-    def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
-        """Give the parameters, where the next fit starts from them."""
-        if self.warm_start == 0 or not isinstance(fitted, FittedDAE):
-            return {}
-        return dict(stack_arrays(fitted.stack, fitted.widths))
-
-    def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> FittedDAE | None:
-        """Rebuild the network, as far as the next fit needs it."""
-        return fitted_of(self, stack_of(dict(arrays), self.widths(n), tied=self.tied), n) if arrays else None
 
     def working_bytes(self, rows: int, n: int) -> int:
         """Give the memory, about, that a fit takes: weights, and noise, also that of drawing rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,10 +93,6 @@ class DAESearch(DAE):
         if self.backend == "jax":
             network, rows = self._short_fit(self._trained_rows(parents), n), np.zeros((candidates, n), dtype=np.uint8)
             network.sample_from(rows, steps=self.sampling_steps, rng=np.random.default_rng(0))
-
-    def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
-        """Give what the next fit needs of the network."""
-        return super().memory(fitted.network if isinstance(fitted, FittedDAESearch) else fitted)
 
     def working_seconds(self, rows: int, n: int) -> float:
         """Give the CPU time, about: that of training on the best; to improve rows takes next to none."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,16 +84,3 @@ class PBIL(Model):
         before = previous.probabilities if isinstance(previous, Marginals) else np.full(x.shape[1], 0.5)
         towards = x[: self.best].mean(axis=0)
         return Marginals(probabilities=before + self.learning_rate * (towards - before))
-
-    def memory(self, fitted: Fitted | None) -> dict[str, NDArray[Any]]:
-        """Give the probabilities, from which the next fit starts."""
-        return {"probabilities": fitted.probabilities} if isinstance(fitted, Marginals) else {}
-
-    def remembered(self, arrays: Mapping[str, NDArray[Any]], n: int) -> Marginals | None:
-        """Rebuild the vector of probabilities."""
-        if "probabilities" not in arrays:
-            return None
-        kept = arrays["probabilities"]
-        if kept.shape != (n,) or kept.dtype != np.float64 or not ((kept >= 0) & (kept <= 1)).all():
-            raise ValueError(f"expected {n} probabilities of PBIL, got shape={kept.shape}, dtype={kept.dtype}")
-        return Marginals(probabilities=kept)

@@ -1,4 +1,4 @@
-"""What a page is made from: a result, a saved run, a checkpoint, or the store of a study."""
+"""What a report is made from: a result, the file of a run, or the store of a study."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from daedal.result import Result
 from daedal.storage.atomic import replace_file, restated
 from daedal.storage.kinds import check_apart, check_place
 
-_WANTED = "a saved run, a checkpoint or the store of a study"
+_WANTED = "the file of a run or the store of a study"
 _DATABASE = b"SQLite format 3\0"
+APPLICATION = b"DaER"  # of the file of a run
 
 
 def report_run(result: Result, path: str | os.PathLike[str]) -> None:
@@ -51,13 +52,16 @@ def read_page(source: Path, *, number: int | None = None, quick: bool = False) -
 
 
 def is_store(source: Path) -> bool:
-    """Whether a file is a database; OSError or ValueError where there is no file to read."""
+    """Return whether a file is the store of a study; OSError or ValueError if there is no database to read."""
     if os.path.exists(source) and not os.path.isfile(source):  # a folder, or a pipe to wait for without end
         raise ValueError(f"expected {_WANTED} at {source}, found something that is not a file; name a file")
     try:
         with source.open("rb") as file:
-            return file.read(len(_DATABASE)) == _DATABASE
+            head = file.read(100)
     except FileNotFoundError as error:
         raise restated(error, f"expected {_WANTED} at {source}, found nothing there; check the name") from error
     except OSError as error:
         raise restated(error, f"expected {_WANTED} at {source}, cannot read it: {error.strerror or error}") from error
+    if not head.startswith(_DATABASE):
+        raise ValueError(f"{source} is not {_WANTED}")
+    return head[68:72] != APPLICATION

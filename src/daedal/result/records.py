@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from daedal.types import Bits, Json, State
+from daedal.types import Bits
 
 Info: TypeAlias = Mapping[str, float]
 """What a generation reports, by name: epochs, error, edges."""
@@ -36,30 +36,6 @@ class Best:
     evaluations: int
     standard_error: float | None = None
     measurements: int = 1
-
-    def to_json(self) -> dict[str, Json]:
-        """Give all but x as a state keeps it; of a single value nothing is said about measurements."""
-        kept: dict[str, Json] = {
-            "fitness": self.fitness,
-            "generation": self.generation,
-            "evaluations": self.evaluations,
-        }
-        if self.measurements > 1:
-            kept |= {"standard_error": self.standard_error, "measurements": self.measurements}
-        return kept
-
-    @classmethod
-    def from_json(cls, x: Bits, kept: State) -> Best:
-        """Make what `to_json` gave, with its x."""
-        x.flags.writeable = False
-        return cls(
-            x=x,
-            fitness=kept.number("fitness"),
-            generation=kept.whole("generation"),
-            evaluations=kept.whole("evaluations"),
-            standard_error=kept.number("standard_error") if kept.given("standard_error") else None,
-            measurements=kept.whole("measurements") if kept.given("measurements") else 1,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -168,12 +168,6 @@ class Result:
         best = zip(trace.top[:count], trace.top_fitness[:count].tolist(), strict=True)
         return [Solution(x, value) for x, value in best]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a file (.npz), which `daedal.load` reads; a saved run that is there is replaced."""
-        from daedal.result.saved import save_result  # here, because it needs this class
-
-        save_result(self, path)
-
     def values(self, x: Bits) -> dict[str, Value]:
         """Give what a row, shape (n,), stands for, by name: x0, x1, ... where bits have no names."""
         if self.space is not None:

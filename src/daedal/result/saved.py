@@ -41,7 +41,7 @@ def result_to_json(result: Result) -> dict[str, Json]:
 def result_from_json(
     kept: Mapping[str, Any], records: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]] | None
 ) -> Result:
-    """Return the result that `result_to_json`, `record_to_json` and `trace_to_arrays` gave; ValueError for any other."""
+    """Return the result that the other functions have taken apart; ValueError for anything else."""
     try:
         x = from_text(kept["x"])
         result = Result(

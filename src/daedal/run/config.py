@@ -149,7 +149,9 @@ class RunConfig:
             run = config._prepared(objective, file, callback, controls)
             run.tracer.active = traced
             if log is not None:
-                run.recorder = closing.enter_context(config._log(objective, log)).write
+                opened = config._log(objective, log)
+                closing.callback(opened.close)
+                run.recorder = opened.write
             under_way.append(run)
             result = result_of(config, objective, run, run.go(shown, around))
             if file is not None:
@@ -195,7 +197,7 @@ class RunConfig:
         return None if most is None else resolved.configuration.budget_warning(most)
 
     def duration_warning(self) -> str | None:
-        """Return a warning, in a sentence, if a generation will take long; refuse one that will take more than a day."""
+        """Return a warning, in a sentence, if a generation will take long; refuse one of more than a day."""
         most = self._search_evaluations()
         resolved = self.algorithm.resolved(self._size(), max_evaluations=most, workers=self.evaluation.workers)
         return check_duration(resolved, self._size(), self.limits)

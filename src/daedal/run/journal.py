@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from daedal.run.known import Earlier
     from daedal.run.run_file import Key, RunFile
 
-Answer: TypeAlias = "tuple[float, Amounts | None, str | None | bool]"
+Answer: TypeAlias = "tuple[float, Amounts | None, str | bool | None]"
 """A value as the objective gave it, nan if it failed; the amounts of constraints; and why it failed: None if it did
 not, False if the value is free because it was known before the run."""
 
@@ -127,13 +127,15 @@ class Journal:
     ) -> None:
         """Record the answers of the objective for rows in its own order of variables, with their numbers in the run."""
         if self.file is not None:
-            self.file.append(self._keys_of(rows), values, amounts, errors, numbers=numbers)
+            listed = None if amounts is None else amounts.tolist()
+            self.file.append(self._keys_of(rows), values.tolist(), listed, errors, numbers=numbers)
 
     def append_free(self, rows: Bits, answers: Sequence[Answer]) -> None:
         """Record values that are free, so that the run can be resumed without their source."""
         if self.file is not None:
             numbers = range(-self._free - 1, -self._free - len(rows) - 1, -1)
-            values, amounts = [value for value, _, _ in answers], [own for _, own, _ in answers]
+            values = [value for value, _, _ in answers]
+            amounts = [None if own is None else own[0].tolist() for _, own, _ in answers]
             self.file.append(self._keys_of(rows), values, amounts, numbers=numbers, known=True)
             self._free += len(rows)
 
@@ -211,8 +213,8 @@ def open_journal(
     if source is not None:
         earlier = load_known(source, n=n, space=space, names=names)
         answers = zip(earlier.values, earlier.amounts, strict=True)
-        for candidate, (value, own) in zip(candidates_of(earlier.keys), answers, strict=True):
-            free.setdefault(candidate, (value, one(own), False))
+        for candidate, (worth, own) in zip(candidates_of(earlier.keys), answers, strict=True):
+            free.setdefault(candidate, (worth, one(own), False))
         if earlier.skipped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in earlier.skipped.items())
             warnings.warn(f"some of the known evaluations are left out: {reasons}", ReplayWarning, stacklevel=4)
@@ -220,9 +222,9 @@ def open_journal(
     if file is not None:
         found = list(file.evaluations())
         for candidate, (_, value, own, error, is_free) in zip(
-            candidates_of([evaluation.key for evaluation in found]), found, strict=True
+            candidates_of([e.key for e in found]), found, strict=True
         ):
-            answer = (np.nan if value is None else value, one(own), False if is_free else error)
+            answer: Answer = (np.nan if value is None else value, one(own), False if is_free else error)
             if is_free:
                 free.setdefault(candidate, answer)
             else:

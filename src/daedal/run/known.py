@@ -1,4 +1,4 @@
-"""Known evaluations: candidates as the objective sees them, from other run files and from tables."""
+"""Earlier evaluations: candidates as the objective sees them, from other run files and from tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from daedal.types import Bits
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Known: TypeAlias = "str | os.PathLike[str] | DataFrame | Sequence[Mapping[str, object]]"
+Earlier: TypeAlias = "str | os.PathLike[Any] | DataFrame | Sequence[Mapping[str, object]]"
 """A run file, a CSV file (.csv), a data frame, or a list of dicts, all with a value for each candidate."""
 
 VALUES = (FITNESS, "value")
@@ -67,7 +67,7 @@ def from_keys(keys: Sequence[Key], n: int, space: Space | None = None) -> Bits:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class Known:
     """Earlier evaluations, in the order in which they were found; a candidate may be there several times.
 
     Attributes
@@ -99,14 +99,14 @@ class Earlier:
 
 
 def load_known(
-    source: Known, *, n: int, space: Space | None = None, names: Sequence[str] | None = None, run: int | None = None
-) -> Earlier:
+    source: Earlier, *, n: int, space: Space | None = None, names: Sequence[str] | None = None, run: int | None = None
+) -> Known:
     """Load earlier evaluations of candidates of n bits, of a space, or of bits with names.
 
     From a run file come all of its runs, or one of them. In tables, a column has the values of each variable, and
     other columns are ignored; bits without names are x0, x1, ...
     """
-    known = Earlier()
+    known = Known()
     variables = space if space is not None else flags(names or [f"x{i}" for i in range(n)])
     if isinstance(source, str | os.PathLike) and os.path.splitext(source)[1].lower() != ".csv":
         for number in run_numbers(source) if run is None else [run]:
@@ -128,7 +128,7 @@ def load_known(
 
 
 def _add_run(
-    known: Earlier, file: RunFile, n: int, space: Space | None, names: Sequence[str] | None, variables: Space
+    known: Known, file: RunFile, n: int, space: Space | None, names: Sequence[str] | None, variables: Space
 ) -> None:
     """Add the evaluations of one run: their keys are those of this run, or its variables have the same names."""
     held = file.description

@@ -14,7 +14,6 @@ import numpy as np
 
 from daedal.archive import to_rows
 from daedal.engine import Engine
-from daedal.evaluation.answers import ObjectiveError
 from daedal.evaluation.evaluation import Done, Evaluation
 from daedal.evaluation.failures import FAILURES_KEPT, BestSoFar, Failure, OutOfTime
 from daedal.evaluation.merit import Standing, best_of, merits
@@ -302,7 +301,7 @@ class Run:
             shown = self.evaluation.caller.shown(self._rows([candidate])[0])
             self.failures.append(Failure(shown, error))
 
-    def _count_known(self, candidate: int, error: str | None | bool) -> None:
+    def _count_known(self, candidate: int, error: str | bool | None) -> None:
         """Count a value that was recorded in an earlier part of the run; other known values are free."""
         if error is False:
             return
@@ -353,9 +352,9 @@ class Run:
 
     def _judge(self) -> None:
         """Stop if the target is reached, or the budget or the time is used up."""
-        if not self.engine.by_means and self.goal is not None and self._is_feasible():
-            if meets(self.engine.best_value, self.goal):
-                self.stop = StopReason.TARGET
+        goal = None if self.engine.by_means or not self._is_feasible() else self.goal
+        if goal is not None and meets(self.engine.best_value, goal):
+            self.stop = StopReason.TARGET
         if self.stop is None and self._left() == 0:
             self.stop = StopReason.EVALUATIONS
         if self.stop is None and self._is_time_up():

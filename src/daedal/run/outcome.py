@@ -29,7 +29,7 @@ class Display(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a run ended: its best solution (in the engine's order of variables and the objective's own sign), why, its records, and its times."""
+    """How a run ended, in the engine's order of variables and the objective's own sign."""
 
     best: Best
     stop: StopReason

@@ -115,10 +115,7 @@ def _best(rows: Bits, found: Sequence[Evaluation], *, sign: int, noisy: bool) ->
         if standing is not None:
             best |= {"violation": standing.violation, "violations": standing.violations}
     worth: Fitness = np.where(np.isnan(values), -np.inf, sign * values)
-    if noisy:
-        place = _most_surely_good(rows, worth, best)
-    else:
-        place = int(np.argmax(worth))
+    place = _most_surely_good(rows, worth, best) if noisy else int(np.argmax(worth))
     fitness = best.pop("mean", worth[place]) * sign if not columns else float(amounts[place, 0])
     archive = Archive(rows.shape[1])
     for candidate, value in zip(to_candidates(rows), worth.tolist(), strict=True):
@@ -150,9 +147,7 @@ def _most_surely_good(rows: Bits, worth: Fitness, best: dict[str, Any]) -> int:
     return places[key]
 
 
-def _is_solved(
-    best: Mapping[str, Any], goal: float | None, sign: int, *, feasible: bool, noisy: bool
-) -> bool | None:
+def _is_solved(best: Mapping[str, Any], goal: float | None, sign: int, *, feasible: bool, noisy: bool) -> bool | None:
     """Return whether the goal is reached; of noisy values, only the mean that ends a run can tell."""
     if goal is None:
         return None

@@ -140,6 +140,9 @@ class RunFile:
             raise ValueError(f"expected one value for each candidate, got {len(given)} for {len(keys)}")
         if not given:
             return
+        if self._has_outcome:  # the run continues
+            self._later("UPDATE runs SET outcome = NULL, trace = NULL WHERE id = ?", self.run)
+            self._has_outcome = False
         self.count = max(self.count, max(numbers) + 1)
         if isinstance(amounts, np.ndarray):
             amounts = amounts.tolist()
@@ -178,12 +181,9 @@ class RunFile:
 
         If a reader stays in the way for more than two seconds, it is kept in memory until the next time.
         """
-        begun = time.monotonic()
         with suppress(_ReaderError):
             self._write()
         self._committed = time.monotonic()
-        # On a slow disk, a fifth of the time is the most that commits may take.
-        self._interval = max(COMMIT_SECONDS, 4 * (self._committed - begun))
 
     def close(self) -> None:
         """Put everything on disk and close the file."""
@@ -217,12 +217,15 @@ class RunFile:
                 self._insert(self._chunks[:chunks])
                 for statement, values in self._pending[:pending]:
                     self._connection.execute(statement, values)
+                begun = time.monotonic()
                 self._connection.execute("COMMIT")
+                # If the disk is slow, a fifth of the time is the most that it may take.
+                self._interval = max(COMMIT_SECONDS, 4 * (time.monotonic() - begun))
             except BaseException as error:
                 if self._connection.in_transaction:  # a full disk ends the transaction
                     self._connection.execute("ROLLBACK")
                 if _code(error) == sqlite3.SQLITE_BUSY:
-                    raise _ReaderError(f"cannot write {self.path}: another process keeps reading it") from error
+                    raise _ReaderError(f"cannot write {self.path}: another process keeps it locked") from error
                 raise
             finally:
                 with suppress(sqlite3.Error):  # the next attempt takes the lock, or says why not
@@ -247,9 +250,6 @@ class RunFile:
                 piece = flat[at : at + step]
                 rows = ", ".join([one] * (_GROUP * len(piece) // step))
                 execute(f"INSERT OR REPLACE INTO evaluations ({', '.join(columns)}) VALUES {rows}", piece)
-        if chunks and self._has_outcome:
-            execute("UPDATE runs SET outcome = NULL, trace = NULL WHERE id = ?", (self.run,))
-            self._has_outcome = False
 
     # ------------------------------------------------------------ reading: what is on disk
 
@@ -269,7 +269,7 @@ class RunFile:
                 or {*map(type, values)} - {float, type(None)}
                 or {*map(type, errors)} - {str, type(None)}
             ):
-                raise ValueError(f"{self.path} is damaged (an evaluation after number {start} is none)")
+                raise ValueError(f"{self.path} is damaged (in the evaluations from number {start} on)")
             start = numbers[-1] + 1
             if any(amounts):
                 amounts = tuple(_unpacked(blob, self.path) for blob in amounts)
@@ -328,6 +328,7 @@ def open_run(path: str | os.PathLike[str], description: Mapping[str, Json], *, a
     try:
         with _explained(path):
             _take_lock(connection, path)
+            connection.execute(f"PRAGMA busy_timeout = {1000 * _WAIT_SECONDS:.0f}")
             if not _check_format(connection, path, may_be_empty=True):
                 for table in _TABLES:
                     connection.execute(table)
@@ -343,11 +344,11 @@ def open_run(path: str | os.PathLike[str], description: Mapping[str, Json], *, a
                 started = datetime.now(UTC).isoformat(timespec="seconds")
                 new = connection.execute("INSERT INTO runs (description, started) VALUES (?, ?)", (text, started))
                 run = int(new.lastrowid or 0)
-            else:
+            elif json.loads(dict(found)[run]) != wanted:
                 connection.execute("UPDATE runs SET description = ? WHERE id = ?", (text, run))
-            connection.execute("COMMIT")
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute(f"PRAGMA busy_timeout = {1000 * _WAIT_SECONDS:.0f}")
+            if connection.total_changes:
+                connection.execute("COMMIT")
+                connection.execute("BEGIN IMMEDIATE")
         return RunFile(path, connection, run)
     except BaseException:
         connection.close()

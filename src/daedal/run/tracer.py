@@ -80,7 +80,7 @@ class Tracer:
         insight = self._insight(engine)
         if self.looks and self.looks[-1].generation < generation <= LARGEST_COUNT:
             self.looks.append(self._taken(generation, insight))
-        if self.linkage is None and insight.source and 2 < len(insight.rows) and self.n <= MOST_LINKED:
+        if self.linkage is None and insight.source and len(insight.rows) > 2 and self.n <= MOST_LINKED:
             self.linkage, self.source = information(insight.rows).astype(np.float32), insight.source
 
     def _insight(self, engine: Engine) -> Insight:

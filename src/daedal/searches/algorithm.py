@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from daedal.limits import Limits
 from daedal.engine import Engine, Search
+from daedal.limits import Limits
 from daedal.rng import Stream
 from daedal.settings.parameters import (
     REQUIRED,
@@ -153,7 +153,7 @@ class OwnSearch(Configuration):
 
     def parameters(self) -> dict[str, Parameter]:
         """List the function's own parameters, with the values in force as defaults."""
-        values, (first, *others) = dict(self.values), parameters(self.function).items()
+        values, (_engine, *others) = dict(self.values), parameters(self.function).items()
         return {
             name: dataclasses.replace(one, default=values.get(name, one.default))
             for name, one in others

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
-from daedal.models.base import Fitted, Model
-from daedal.rng import Stream, stream, words32
 from daedal.archive import to_candidates
 from daedal.engine import Engine
+from daedal.models.base import Fitted, Model
+from daedal.rng import Stream, stream, words32
 from daedal.searches.insight import Insight
 from daedal.searches.popsize import default_popsize, fits_memory
 from daedal.types import Bits, Fitness
@@ -72,7 +72,8 @@ async def eda(
     seed = f.seed if seed is None else seed
     mask = stream(seed, Stream.MASK).integers(0, 2, f.n, dtype=np.uint8)
     fitted: Fitted | None = None
-    population = parents = (np.empty((0, f.n), np.uint8), np.empty(0))
+    population: Population = (np.empty((0, f.n), np.uint8), np.empty(0))
+    parents = population
     f.insight = lambda: Insight.of_model(population[0] ^ mask, population[1], fitted)
     f.contenders = lambda: to_candidates(majority(population[0])[None] ^ mask) if len(population[0]) else []
     f.explanation = model.explanation
@@ -80,7 +81,9 @@ async def eda(
     info = {} if info is None else info
     f.report(**info)
 
-    rows = f.random_rows(popsize, stream(seed, Stream.START)) ^ (mask if f.encoding is None else 0)
+    rows = f.random_rows(popsize, stream(seed, Stream.START))
+    if f.encoding is None:
+        rows ^= mask
     if initial is not None:
         rows[: len(initial)] = initial
     best, found, idle, generation = -np.inf, 0, 0, 0
@@ -154,7 +157,8 @@ async def doubled_populations(
 
 def majority(rows: Bits) -> Bits:
     """Return the row, shape (n,), on each bit of which most rows agree."""
-    return (2 * rows.sum(axis=0, dtype=np.int64) > len(rows)).astype(np.uint8)
+    agreed: Bits = (2 * rows.sum(axis=0, dtype=np.int64) > len(rows)).astype(np.uint8)
+    return agreed
 
 
 # ---------------------------------------------------------------- selection
@@ -219,9 +223,10 @@ def restricted_tournament(
     return rows, values
 
 
-REPLACEMENTS: dict[
-    str, Callable[[Population, Population, Population, np.random.Generator], Population]
-] = {"parents": keep_parents, "rtr": restricted_tournament}
+REPLACEMENTS: dict[str, Callable[[Population, Population, Population, np.random.Generator], Population]] = {
+    "parents": keep_parents,
+    "rtr": restricted_tournament,
+}
 """Ways to replace, by name: population, parents, candidates and a generator -> the next population."""
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from daedal.rng import Stream
 from daedal.archive import to_candidates, to_rows
 from daedal.engine import Engine
+from daedal.rng import Stream
 from daedal.types import INFEASIBLE
 
 Floats = NDArray[np.float64]
@@ -326,7 +326,7 @@ class Climb:
             if i < 0 or value > base.value:
                 better.append((value - base.value if i >= 0 else 0.0, i, z, value, base))
         current = self.base
-        if current.known and current.value > self.anchor.value or self.anchor.value != self.anchor.value:
+        if (current.known and current.value > self.anchor.value) or self.anchor.value != self.anchor.value:
             self.anchor = current
         moved = False
         top = max(better, key=lambda one: one[3], default=None)

@@ -48,7 +48,7 @@ class Insight:
 
     @classmethod
     def of_rows(cls, rows: Bits, fitness: Fitness) -> Insight:
-        """Show rows, shape (rows, n); how pairs of variables depend on each other there is computed once, at the end."""
+        """Show rows, shape (rows, n); how pairs depend on each other there is computed once, at the end."""
         return cls(rows=rows, fitness=fitness, source=_OF_ROWS)
 
 
@@ -64,6 +64,8 @@ def information(rows: Bits) -> NDArray[np.float64]:
     terms = np.concatenate([[0.0], -counts / size * np.log(counts / size)])
     joint = terms[both] + terms[ones[:, None] - both] + terms[ones - both] + terms[size - ones[:, None] - ones + both]
     single = terms[ones] + terms[size - ones]
-    shared = np.divide(single[:, None] + single, joint, out=np.ones_like(joint), where=joint > 1e-12) - 1
+    shared: NDArray[np.float64] = (
+        np.divide(single[:, None] + single, joint, out=np.ones_like(joint), where=joint > 1e-12) - 1
+    )
     np.fill_diagonal(shared, 0.0)
     return shared

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import average
 from scipy.spatial.distance import squareform
 
-from daedal.rng import Stream
 from daedal.archive import to_candidates, to_rows
 from daedal.engine import Engine
+from daedal.rng import Stream
 from daedal.searches.insight import Insight, information
 from daedal.types import INFEASIBLE, Bits
 

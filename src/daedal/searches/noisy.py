@@ -62,8 +62,6 @@ _MODEL, _MAXIMA = Walsh(screened=0), 2
 # evaluations) 45.3 / 45.3 / 37.2; trap k=4 n=40 (sd 2, 3,000) 35.4 / 30.9 / 30.0; interact n=60 (sd 2, 1,000) 41.6 /
 # 40.5 / 39.1.
 
-_POPULATIONS_KEPT = 16  # whose contenders are asked for
-
 
 async def averaged(f: Engine, search: Callable[[Engine], Search], *, repeats: int | None = None) -> None:
     """Let a search spend most of the evaluations, and choose the answer by repeated measurements with the rest.
@@ -166,7 +164,7 @@ class Contest:
         self._fresh = Mean()  # of its last values alone
         self._wanted = 0  # measurements that it gets
         self._is_final = False  # whether it has won a contest, or is only checked
-        self._agreed = deque([f.contenders], _POPULATIONS_KEPT)  # what populations would answer
+        self._agreed = deque([f.contenders], maxlen=16)  # what the last populations would answer
         self._said: str | Callable[[], str] = ""  # what the search has to say
 
     def hear(self, candidates: Sequence[int], values: Sequence[float]) -> None:
@@ -198,6 +196,8 @@ class Contest:
             answer, found = self._winner, fresh
         elif self._is_settled:
             return
+        elif self._winner is not None and self._is_final and fresh.count > 1:  # unless the run ends here
+            answer, found = self._winner, fresh
         elif self._leader is not None:
             answer, found = self._leader, self._rounds[self._leader]
         else:

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
+from daedal.engine import Engine, Search
 from daedal.limits import Limits
 from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, DAESearch, Tree
 from daedal.models.base import Model
-from daedal.engine import Engine, Search
 from daedal.searches.algorithm import NARROW, WIDEST, Algorithm, Configuration
 from daedal.searches.popsize import LEAST_POPSIZE, check_population, choose_popsize, three_generations
 from daedal.settings.checks import check_between, check_whole

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import TypeAlias
 
-from daedal.models.base import Model
 from daedal.engine import Search
+from daedal.models.base import Model
 from daedal.searches.algorithm import Algorithm, Configuration, OwnSearch
 from daedal.searches.presets import PRESETS, EDAConfiguration
 from daedal.settings.parameters import unknown

@@ -13,8 +13,8 @@ from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
 from daedal.objectives.program import Program
 from daedal.objectives.spec import FileFunction, identity, spec_parts
-from daedal.optimizers.configuration import Algorithm
 from daedal.run.config import RunConfig
+from daedal.searches.algorithm import Algorithm
 from daedal.settings.parameters import Setting
 from daedal.spaces.description import described
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias
 
-from daedal.evaluation import memory_cache
 from daedal.evaluation.executor_pool import ExecutorPool
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.objectives.bound import objective_size
@@ -45,7 +44,7 @@ def run_study(
     with store_locked(store.path):
         for one in study.algorithms:
             if isinstance(one.algorithm.configuration, StoredConfiguration):
-                one.algorithm.configuration.build(n=2)  # which refuses
+                one.algorithm.configuration.refuse()
         if study.budgets and order.confirm:
             raise ValueError(
                 "a study with budgets chooses no population size, so there is nothing to confirm: leave out --confirm"
@@ -64,14 +63,13 @@ def run_study(
 
 def _prepare(study: Study) -> None:
     """Compile the kernels here, once, before several processes would do so at the same time."""
-    memory_cache.prepare()
     for algorithm in study.algorithms:
         config = study.cells_of(study.problems[0], algorithm)[0].config(study.seed)
         with suppress(Exception):  # what is wrong with it, its runs will say
             if not getattr(getattr(config.algorithm.configuration, "model", None), "keeps_compiled", True):
                 continue
             n = objective_size(config.objective, config.n)
-            config.algorithm.configuration.build(n=n, seed=config.seed, limits=config.limits).prepare()
+            config.algorithm.configuration.prepare(n, config.limits.max_evaluations)
 
 
 def _workers(study: Study, order: Order, executor: Executor | None, timeout: float, pool: PoolFactory) -> Pool:

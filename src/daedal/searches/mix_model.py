@@ -1,0 +1,182 @@
+"""The model of `mix`: a sparse Walsh function, fitted when it is likely to pay.
+
+Nothing is evaluated for the model's sake. Every candidate that is a small change of another one is an equation: the
+difference of their values, and the variables that were flipped. The model's maxima are evaluated, climbs may begin
+there, and it proposes values for groups of variables when candidates are mixed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daedal.archive import to_candidates, to_rows
+from daedal.engine import Engine
+from daedal.rng import Stream
+from daedal.types import Bits, Fitness, is_feasible
+
+if TYPE_CHECKING:
+    from daedal.surrogates.walsh import Walsh
+    from daedal.surrogates.walsh_function import WalshFunction
+
+FIRST, FULL = 8, 60
+"""Equations per variable from which on the model is fitted: pairs alone, and sets of up to five variables. Spin glasses
+and MaxCut are found exactly from 10 to 16, pairs explain no more than 0.75 there of anything else. Larger sets help on
+NK and MAX-SAT only (3,341 and 10,176 evaluations from 60 on, 3,987 and 11,387 from the start: no difference), and cost
+20 times as much."""
+
+SOON, LATER = 1.25, 1.6
+"""Factors by which the equations grow until the next fit: of a model that has got much better, and of any other."""
+
+BETTER, GOOD, LEAST = 0.85, 0.9, 0.05
+"""Share of the error left by a fit that has got much better; r2 of a model that may become exact at any time, and at
+whose maxima climbs begin; and r2 below which a model is not used."""
+
+MAXIMA = 8
+"""Maxima of the model that are evaluated after each fit, unless more candidates can be evaluated at once."""
+
+LEVEL, SHARE, OPTIMISM, DECAY = 0.5, 0.02, (1.0, 4.0), 1 - 1 / 256
+"""For the choice between the model and other members when groups are mixed: share of the population that a candidate has
+to be better than to count as a success; least share of each source; successes and trials that each is credited with at
+first; and the factor by which older ones count less. On nk_30_4.1 this needs 0.79 of the evaluations, on MAX-SAT with
+80 variables 0.70."""
+
+_MOST_ENTRIES = 2**28  # bits of all equations of a fit
+_NEAREST = 2**14  # candidates among which the nearest to a maximum is looked for
+
+
+class Model:
+    """What is known of the objective: a Walsh function, and how often its proposals were successful.
+
+    Parameters
+    ----------
+    f
+        The engine.
+
+    Attributes
+    ----------
+    function
+        The last function that was fitted and is worth using; None without one.
+    r2
+        Share of the variance that the last fit explains of what it has not seen.
+    offered
+        Maxima at which climbs of the next population should begin.
+    """
+
+    def __init__(self, f: Engine) -> None:
+        self.f = f
+        self.function: WalshFunction | None = None
+        self.r2 = 0.0
+        self.offered: list[int] = []
+        self._draw = random.Random(int(f.stream(Stream.FIT).bit_generator.random_raw()))
+        self._trials, self._successes = [0.0, 0.0], [0.0, 0.0]  # of other members, and of the function
+
+    # ------------------------------------------------------------ learning
+
+    async def learn(self) -> None:
+        """Fit the function again and again as equations arrive, and evaluate its maxima."""
+        f, seen, equations, due, fits, vain = self.f, 0, 0, FIRST * self.f.n, 0, 0
+        while True:
+            equations += sum(parent is not None for parent in islice(f.archive.parents, seen, None))
+            seen = len(f.archive.parents)
+            if equations < due:
+                await f.values_arrive()
+                continue
+            before, fits = self.r2, fits + 1
+            rng = f.stream(Stream.FIT, fits)
+            self._fit(equations >= FULL * f.n, rng)
+            is_better = 1 - self.r2 < BETTER * (1 - min(before, 0.999))
+            vain = 0 if is_better or self.r2 >= GOOD else vain + 1
+            growth = SOON if is_better else min(3.0, LATER + 0.2 * vain)
+            due = int(growth * equations) + 1
+            if self.function is not None and await self._improves_by_maxima(self.function, rng):
+                due = min(due, int(1.15 * equations) + 1)
+
+    def _fit(self, full: bool, rng: np.random.Generator) -> None:
+        model = walsh_for(self.f.n, full=full)
+        x, d, df = self._equations(2 * model.max_rows, rng)
+        function = model.fit_differences(x, d, df, rng=rng, previous=self.function)
+        self.r2 = function.r2
+        self.function = function if function.r2 >= LEAST else None
+        self.f.report(**self.f.info | {"r2": self.r2, "terms": len(function.terms)})
+
+    def _equations(self, most: int, rng: np.random.Generator) -> tuple[Bits, Bits, Fitness]:
+        """Return a random part of the equations: candidates, the variables flipped, and the differences of values."""
+        archive, n = self.f.archive, self.f.n
+        most = min(most, max(1, _MOST_ENTRIES // n))
+        places = range(len(archive.order))
+        if len(places) > most:
+            places = np.sort(rng.choice(len(places), most, replace=False, shuffle=False)).tolist()
+        pairs = [(p, archive.order[at]) for at in places if (p := archive.parents[at]) is not None and p in archive]
+        before = np.array([archive.values[p] for p, _ in pairs])
+        after = np.array([archive.values[c] for _, c in pairs])
+        x = to_rows([p for p, _ in pairs], n)
+        d = x ^ to_rows([c for _, c in pairs], n)
+        kept = is_feasible(before) & is_feasible(after) & (d.sum(axis=1) <= max(2, n // 4))
+        return x[kept], d[kept], after[kept] - before[kept]
+
+    async def _improves_by_maxima(self, function: WalshFunction, rng: np.random.Generator) -> bool:
+        """Evaluate maxima of the function; tell whether one is better than all candidates before."""
+        f = self.f
+        assert f.best is not None
+        rows = function.maxima(max(MAXIMA, f.width // 4), rng=rng, start=to_rows([f.best], f.n))
+        return await self.evaluate(f.repaired(to_candidates(rows)))
+
+    async def evaluate(self, maxima: list[int]) -> bool:
+        """Evaluate maxima of a model, and offer them for climbs if the model is good; tell whether one is the best."""
+        f, best = self.f, self.f.best_value
+        if self.r2 >= GOOD:
+            self.offered = maxima
+        near = f.archive.order[-_NEAREST:]
+        new = [x for x in maxima if x not in f.archive]
+        parents = [min(near, key=lambda other: (other ^ x).bit_count()) for x in new]  # noqa: B023
+        await f.together((f([x], parent) for x, parent in zip(new, parents, strict=True)), lambda: len(new))
+        return any(f.archive[x] > best for x in new)
+
+    # ------------------------------------------------------------ proposals
+
+    def share(self) -> float:
+        """Return how often the function proposes a group: the square of its rate of success, relative to both."""
+        if self.function is None:
+            return 0.0
+        successes, trials = OPTIMISM
+        of_members, of_function = (
+            ((good + successes) / (tried + trials)) ** 2
+            for good, tried in zip(self._successes, self._trials, strict=True)
+        )
+        return SHARE + (1 - 2 * SHARE) * of_function / (of_members + of_function)
+
+    def proposal(self, x: int, group: int) -> int:
+        """Return x with a local maximum of the function within a group of variables, climbed to from random bits."""
+        assert self.function is not None
+        x ^= self._draw.getrandbits(self.f.n) & group
+        row, inside = to_rows([x, group], self.f.n)
+        self.function.climb_within(row, np.flatnonzero(inside))
+        return to_candidates(row[None])[0]
+
+    def credit(self, by_function: bool, success: bool) -> None:
+        """Note whether a proposal was successful."""
+        for source in (0, 1):
+            self._trials[source] *= DECAY
+            self._successes[source] *= DECAY
+        self._trials[by_function] += 1
+        self._successes[by_function] += success
+
+
+def level(values: list[float]) -> float:
+    """Return the value that a candidate has to exceed to be a success."""
+    return sorted(values)[int(LEVEL * (len(values) - 1))] if values else -math.inf
+
+
+def walsh_for(n: int, *, full: bool) -> Walsh:
+    """Return how the function is fitted: pairs alone, or larger sets, too."""
+    from daedal.surrogates.walsh import Walsh  # here, because Numba is slow to load
+
+    rows = 3000 if n <= 60 else 8000
+    if full:
+        return Walsh(max_rows=rows, candidates=1000, screened=0)
+    return Walsh(max_rows=min(rows, max(3000, 25 * n)), max_order=2, screened=0)
