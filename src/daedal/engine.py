@@ -316,6 +316,9 @@ class Engine:
         finally:
             for task in running:
                 self.end(task)
+            if isinstance(searches, Sequence):  # Python warns of coroutines that never began
+                for search in waiting:
+                    search.close()
 
     async def until(self, search: Search, condition: Callable[[], bool]) -> Any:
         """Run a search until it returns, or until a condition holds, which is looked at whenever values arrive."""
@@ -411,6 +414,10 @@ class Engine:
                     self._wake(task)
         if self.on_values is not None:
             self.on_values(candidates, values)
+
+    def is_wanted(self, candidate: int) -> bool:
+        """Whether a search waits for a candidate that was handed out; the search may have been ended since."""
+        return candidate in self._waiting or candidate in self._measuring
 
     @property
     def is_over(self) -> bool:

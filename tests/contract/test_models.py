@@ -14,9 +14,9 @@ from model_contract import CHECKS, digest, fit, fitting_leaves_its_input_alone
 from run_helpers import registries_restored
 
 from daedal.models.base import Fitted, Model
-from daedal.optimizers.configuration import Algorithm
-from daedal.optimizers.eda import EDAConfiguration
-from daedal.optimizers.registry import algorithms, register_algorithm
+from daedal.searches.algorithm import Algorithm
+from daedal.searches.presets import EDAConfiguration
+from daedal.searches.registry import algorithms, register_algorithm
 from daedal.types import Bits
 
 

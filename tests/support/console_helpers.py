@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 
 from daedal.limits import Limits
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 from daedal.run.view import RunProgress, RunView
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 from daedal.studies.run import Run, packed_history
 from daedal.studies.snapshot import Snapshot
 from daedal.studies.spec import Study

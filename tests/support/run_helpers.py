@@ -1,10 +1,10 @@
-"""What tests of runs share: how results are compared, objectives that break off, clocks and disks of one's own."""
+"""What tests of runs share: how results are compared, objectives that remember their calls, and runs cut short."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,25 +12,37 @@ from typing import Any
 import numpy as np
 
 import daedal
+from daedal.archive import to_candidates
 from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
-from daedal.optimizers import registry as algorithm_registry
-from daedal.optimizers.registry import find_algorithm
 from daedal.problems import registry as problem_registry
 from daedal.run.config import RunConfig
-from daedal.storage.checkpoint_file import read_checkpoint_file, write_checkpoint_file
+from daedal.searches import registry as algorithm_registry
+from daedal.searches.registry import find_algorithm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-OWN_ALGORITHM = f"{EXAMPLES / 'own_algorithm.py'}:HillClimber"
+OWN_ALGORITHM = f"{Path(__file__).with_name('own_search.py')}:climber"
 OWN_MODEL = f"{EXAMPLES / 'own_model.py'}:Copies"
 
-PAUSE = 0.12
-"""Seconds after which rows that are evaluated one by one are noted down, and a little more."""
+PAUSE = 0.22
+"""Seconds after which evaluations are written to a run file, and a little more."""
 
 
 def sized(algorithm: str, popsize: int) -> dict[str, Any]:
     """Give a population size as a keyword, for an algorithm that has one."""
     return {"popsize": popsize} if "popsize" in find_algorithm(algorithm).settings() else {}
+
+
+ALGORITHMS: dict[str, dict[str, Any]] = {
+    **{name: {"algorithm": name, **sized(name, 24)} for name in sorted(daedal.algorithms())},
+    "own": {"algorithm": OWN_ALGORITHM},
+    "own model": {"algorithm": OWN_MODEL, "popsize": 24},
+    "umda, doubled": {"algorithm": "umda", "popsize": "auto"},
+    "hboa, doubled": {"algorithm": "hboa", "popsize": "auto"},
+    "mix, wide": {"algorithm": "mix", "min_batch": 5},
+    "ils, wide": {"algorithm": "ils", "min_batch": 5},
+}
+"""The algorithms under contract, as keywords of `maximize`; a new one is there by being registered."""
 
 
 def told(result: daedal.Result) -> dict[str, Any]:
@@ -90,6 +102,36 @@ class Rows:
         return score(row)
 
 
+def ragged(x: Any) -> Any:
+    """Return values with many local optima and few ties; the same in float64 for any number of rows."""
+    weights = np.sqrt(np.arange(1, x.shape[-1] + 1))
+    return np.array([float(sum(w for w, bit in zip(weights, row, strict=True) if bit)) % 5 for row in x])
+
+
+class Calls:
+    """A function of a batch that remembers what it was called for, one candidate at a time, as integers.
+
+    Parameters
+    ----------
+    function
+        Evaluates rows, shape (rows, n).
+    interrupted_at
+        The number of the evaluation, from 1 on, in which Ctrl-C is pressed.
+    """
+
+    def __init__(self, function: Callable[[Any], Any] = ragged, interrupted_at: int | None = None) -> None:
+        self.function = function
+        self.interrupted_at = interrupted_at
+        self.seen: list[int] = []
+
+    def __call__(self, row: Any) -> Any:
+        if len(self.seen) + 1 == self.interrupted_at:
+            raise KeyboardInterrupt
+        self.seen += to_candidates(np.asarray(row, np.uint8)[None])
+        answer = self.function(np.asarray(row)[None])
+        return (answer[0][0], answer[1][0]) if isinstance(answer, tuple) else answer[0]
+
+
 def config(objective: Any, n: int | None = None, **how: Any) -> RunConfig:
     """Describe a run as `maximize` does."""
 
@@ -104,16 +146,6 @@ def config(objective: Any, n: int | None = None, **how: Any) -> RunConfig:
     own = {name: how.pop(name) for name in ("seed", "minimize", "vectorized", "initial") if name in how}
     chosen = algorithm.with_settings(how)
     return RunConfig(objective=objective, n=n, algorithm=chosen, limits=limits, evaluation=evaluation, **own)
-
-
-def rewrite(path: Path, changes: Mapping[str, Mapping[str, Any]]) -> None:
-    """Change some fields of a checkpoint: part, name, value."""
-    arrays, fields = read_checkpoint_file(path)
-    for part, values in changes.items():
-        inner = fields[part]
-        assert isinstance(inner, dict)
-        inner.update(values)
-    write_checkpoint_file(path, arrays=arrays, fields=fields)
 
 
 @contextmanager

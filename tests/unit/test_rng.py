@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import subprocess
 import sys
 
@@ -11,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from daedal.rng import Stream, check_seed, restore_rng, rng_state, stream, words16, words32
-from daedal.types import Json, StateError
+from daedal.rng import Stream, check_seed, stream, words16, words32
 
 
 def test_the_numbers_of_the_purposes_never_change() -> None:
@@ -77,22 +75,3 @@ def test_anything_else_is_refused_by_name(seed: object) -> None:
     with pytest.raises(ValueError, match="seed=") as refusal:
         check_seed(seed)  # type: ignore[arg-type]
     assert repr(seed) in str(refusal.value)
-
-
-def test_a_stream_goes_on_where_another_stood() -> None:
-    """Also where half of a word is left over, and through JSON."""
-    one, other = stream(7, Stream.SEARCH), stream(8, Stream.SEARCH)
-    for _ in range(4):
-        one.integers(0, 2**32, 3, dtype=np.uint32)  # an odd number of half words
-        restore_rng(other, json.loads(json.dumps(rng_state(one))))
-        expected = [one.integers(0, 2**32, dtype=np.uint32), one.random(), one.permutation(9).tolist()]
-        assert [other.integers(0, 2**32, dtype=np.uint32), other.random(), other.permutation(9).tolist()] == expected
-
-
-@pytest.mark.parametrize(
-    "numbers",
-    [[], [1] * 5, [1] * 7, [1, 2, 3, 4, 2, 0], [2**64, 2, 3, 4, 0, 0], [-1, 2, 3, 4, 0, 0], [1.0] * 6, ["1"] * 6],
-)
-def test_what_is_no_place_in_a_stream_is_refused(numbers: list[Json]) -> None:
-    with pytest.raises(StateError, match="six whole numbers"):
-        restore_rng(stream(7, Stream.SEARCH), numbers)

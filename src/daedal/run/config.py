@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daedal.engine import Engine
 from daedal.evaluation.caller import Objective
@@ -62,6 +62,7 @@ class RunConfig:
     initial: Initial | None = field(default=None, compare=False)
     known: Earlier | None = field(default=None, compare=False)  # earlier evaluations, which are free
     file: str | None = field(default=None, compare=False)  # that records the run
+    held: Mapping[str, Any] | None = field(default=None, compare=False)  # what the file says of a run that is resumed
     command: str = field(default="", compare=False)  # that repeats it, if it comes from a command
 
     @property
@@ -209,7 +210,10 @@ class RunConfig:
         from daedal.run.resume import description
         from daedal.run.run_file import open_run
 
-        file = open_run(self.file, description(self, objective, given))
+        wanted = description(self, objective, given)
+        if self.held is not None:  # the objective was checked; its function may have another name, or its file moved
+            wanted |= {name: self.held[name] for name in ("objective", "spec")}
+        file = open_run(self.file, wanted)
         file.set_budget(self.limits.max_evaluations)
         return file
 

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from numbers import Integral, Real
 
@@ -158,7 +158,8 @@ class Run:
             if not len(self.engine.archive):
                 raise  # nothing was evaluated yet
             self.stop = StopReason.INTERRUPTED
-        if self.engine.told or self.engine.unfinished() or not self.history:
+        more = not self.history or self.evaluations > self.history[-1].evaluations
+        if self.engine.told or (more and self.engine.unfinished()) or not self.history:
             self._record(final=True)
         self.journal.flush()
 
@@ -173,37 +174,44 @@ class Run:
             self._judge()
 
     def _run_as_workers_get_free(self) -> None:
-        """Give each worker the next candidate as soon as it has none; recorded values come in the recorded order."""
-        queue, running, ticket = deque[int](), dict[int, int](), 0
+        """Give each worker the next candidate as soon as it is free.
+
+        The searches see one value at a time, in the order of arrival, so that recorded values have the same effect.
+        """
+        queue, running, arrived = deque[int](), dict[int, int](), deque[tuple[int, Done]]()
+        tickets = itertools.count()
         while self.stop is None:
-            queue.extend(self._ask(len(running)))
+            queue.extend(self._ask())
             if self.stop is not None:
                 return
             if self.journal and (told := self.journal.next_of(queue)) is not None:
                 candidate, (value, amounts, error) = told
+                queue.remove(candidate)
                 self._count_known(candidate, error)
                 self._tell([candidate], np.array([value]), amounts)
                 self._judge()
                 continue
-            while queue and len(running) < self.evaluation.size and self._left(len(running)) != 0:
-                running[ticket] = queue.popleft()
-                self.evaluation.submit([ticket], self._rows([running[ticket]]))
-                ticket += 1
-            if not running:
-                self._end_search()
-                return
-            self.under_way, self.answered = len(running), 0
-            with self.clock.evaluating():
-                done = self.evaluation.wait(_TICK)
-            if done.tickets:
-                candidates = [running.pop(one) for one in done.tickets]
-                self._note(done, candidates, range(self.calls, self.calls + len(candidates)))
-                self._tell(candidates, done.values, done.amounts)
+            if not arrived:
+                while queue and len(running) < self.evaluation.size and self._left(len(running)) != 0:
+                    ticket = next(tickets)
+                    running[ticket] = queue.popleft()
+                    self.evaluation.submit([ticket], self._rows([running[ticket]]))
+                if not running:
+                    self._end_search()
+                    return
+                self.under_way, self.answered = len(running), 0
+                with self.clock.evaluating():
+                    done = self.evaluation.wait(_TICK)
+                arrived.extend((running.pop(one.tickets[0]), one) for one in single_answers(done))
+            if arrived:
+                candidate, one = arrived.popleft()
+                self._note(one, [candidate], [self.calls])
+                self._tell([candidate], one.values, one.amounts)
                 self.batches += 1
             self._judge()
 
-    def _ask(self, running: int = 0) -> list[int]:
-        self.engine.left = self._left(running)
+    def _ask(self) -> list[int]:
+        self.engine.left = self._left()
         batch = self.engine.ask()
         if not self.engine.own_generations and self.engine.evaluations - self._recorded >= self.engine.n:
             self._end_generation()
@@ -470,6 +478,14 @@ class Run:
         x = self.objective.to_objective(best.x)
         violation = 0.0 if self.standing is None else self.standing.violation
         return BestSoFar(x, best.fitness, self.evaluation.caller.shown(x), violation)
+
+
+def single_answers(done: Done) -> Iterator[Done]:
+    """Return the answers of several candidates one by one."""
+    for at, ticket in enumerate(done.tickets):
+        amounts = None if done.amounts is None else done.amounts[at : at + 1]
+        errors = {ticket: done.errors[ticket]} if ticket in done.errors else {}
+        yield Done([ticket], done.values[at : at + 1], amounts, errors, done.seconds)
 
 
 def _put(amounts: Amounts | None, rows: int, places: Sequence[int], own: Amounts | None) -> Amounts | None:

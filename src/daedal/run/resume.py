@@ -81,6 +81,7 @@ def resumed(
             initial=_initial(kept["initial"], int(kept["n"])),
             known=known,
             file=os.path.realpath(path),
+            held=kept,
             command=str(kept["again"]),
         )
     except (KeyError, TypeError, AttributeError, OverflowError) as error:

@@ -99,6 +99,7 @@ class RunFile:
         self.path = path
         self.run = run
         self._connection = connection
+        self._is_open = True
         self._chunks: list[_Chunk] = []
         self._pending: list[tuple[str, tuple[Any, ...]]] = []  # other statements
         self._committed, self._interval = time.monotonic(), COMMIT_SECONDS
@@ -134,16 +135,17 @@ class RunFile:
             If True, the values come from elsewhere; their numbers are below 0.
         """
         given = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        first, size = self.count, len(given)
         if numbers is None:
-            numbers = range(self.count, self.count + len(given))
-        if not len(keys) == len(given) == len(numbers):
-            raise ValueError(f"expected one value for each candidate, got {len(given)} for {len(keys)}")
-        if not given:
+            numbers = range(first, first + size)
+        if not len(keys) == size == len(numbers):
+            raise ValueError(f"expected one value for each candidate, got {size} for {len(keys)}")
+        if not size:
             return
         if self._has_outcome:  # the run continues
             self._later("UPDATE runs SET outcome = NULL, trace = NULL WHERE id = ?", self.run)
             self._has_outcome = False
-        self.count = max(self.count, max(numbers) + 1)
+        self.count = max(first, (max(numbers[0], numbers[-1]) if isinstance(numbers, range) else max(numbers)) + 1)
         if isinstance(amounts, np.ndarray):
             amounts = amounts.tolist()
         self._chunks.append((numbers, list(keys), given, amounts, errors, known))
@@ -161,6 +163,7 @@ class RunFile:
         holds = [most for start, most in self.budgets if start <= number]
         if not holds or holds[-1] != max_evaluations:
             self._later("INSERT OR REPLACE INTO budgets VALUES (?, ?, ?)", self.run, number, max_evaluations)
+            self.flush()
 
     def finish(self, outcome: Mapping[str, Json], trace: Mapping[str, NDArray[Any]] | None = None) -> None:
         """Write how the run ended. The next evaluation that is appended removes it: the run continues."""
@@ -187,11 +190,13 @@ class RunFile:
 
     def close(self) -> None:
         """Put everything on disk and close the file."""
-        try:
-            self._connection.execute("PRAGMA busy_timeout = 10000")  # the last chance
-            self._write()
-        finally:
-            self._connection.close()
+        if self._is_open:
+            self._is_open = False
+            try:
+                self._connection.execute("PRAGMA busy_timeout = 10000")  # the last chance
+                self._write()
+            finally:
+                self._connection.close()
 
     def __enter__(self) -> RunFile:
         return self
@@ -504,7 +509,7 @@ def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
     """Say in one sentence what is wrong with a file or its disk."""
     try:
         yield
-    except UnicodeDecodeError as error:  # of the message in which SQLite names what is damaged
+    except (UnicodeDecodeError, OverflowError) as error:  # in what SQLite says; of a number that no run gives
         raise _damaged(path, error) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)

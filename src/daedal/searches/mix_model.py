@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 import random
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daedal.archive import to_candidates, to_rows
 from daedal.engine import Engine
 from daedal.rng import Stream
+from daedal.searches.mix_constraints import Constraints
 from daedal.types import Bits, Fitness, is_feasible
 
 if TYPE_CHECKING:
@@ -40,13 +41,11 @@ MAXIMA = 8
 """Maxima of the model that are evaluated after each fit, unless more candidates can be evaluated at once."""
 
 LEVEL, SHARE, OPTIMISM, DECAY = 0.5, 0.02, (1.0, 4.0), 1 - 1 / 256
-"""For the choice between the model and other members when groups are mixed: share of the population that a candidate has
-to be better than to count as a success; least share of each source; successes and trials that each is credited with at
-first; and the factor by which older ones count less. On nk_30_4.1 this needs 0.79 of the evaluations, on MAX-SAT with
-80 variables 0.70."""
+"""When groups are mixed, the model competes with other members: share of the population that a candidate has to exceed
+to be a success; least share of each source; successes and trials that each is credited with at first; and the factor by
+which older ones count less. On nk_30_4.1 this takes 0.79 of the evaluations, on s3v80c1000-1 0.66, on hiff:n=128 0.69."""
 
 _MOST_ENTRIES = 2**28  # bits of all equations of a fit
-_NEAREST = 2**14  # candidates among which the nearest to a maximum is looked for
 
 
 class Model:
@@ -65,6 +64,10 @@ class Model:
         Share of the variance that the last fit explains of what it has not seen.
     offered
         Maxima at which climbs of the next population should begin.
+    members
+        The population when the generation began.
+    wanted
+        Value that a candidate has to exceed to be a success.
     """
 
     def __init__(self, f: Engine) -> None:
@@ -72,16 +75,25 @@ class Model:
         self.function: WalshFunction | None = None
         self.r2 = 0.0
         self.offered: list[int] = []
+        self.members: list[int] = []
+        self.wanted = -math.inf
         self._draw = random.Random(int(f.stream(Stream.FIT).bit_generator.random_raw()))
+        self._inside: dict[int, NDArray[np.intp]] = {}  # the variables of groups
         self._trials, self._successes = [0.0, 0.0], [0.0, 0.0]  # of other members, and of the function
+
+    def begin(self, members: list[int]) -> None:
+        """Begin a generation with these members: the nearest of them counts as the parent of a maximum."""
+        self.members = members
+        self._inside.clear()
+        self.wanted = sorted(self.f.archive[x] for x in members)[int(LEVEL * (len(members) - 1))]
 
     # ------------------------------------------------------------ learning
 
     async def learn(self) -> None:
         """Fit the function again and again as equations arrive, and evaluate its maxima."""
         f, seen, equations, due, fits, vain = self.f, 0, 0, FIRST * self.f.n, 0, 0
-        while True:
-            equations += sum(parent is not None for parent in islice(f.archive.parents, seen, None))
+        while not f.archive.amounts:
+            equations += sum(parent is not None for parent in f.archive.parents[seen:])
             seen = len(f.archive.parents)
             if equations < due:
                 await f.values_arrive()
@@ -95,6 +107,21 @@ class Model:
             due = int(growth * equations) + 1
             if self.function is not None and await self._improves_by_maxima(self.function, rng):
                 due = min(due, int(1.15 * equations) + 1)
+        await self._learn_constraints(fits)
+
+    async def _learn_constraints(self, fits: int) -> None:
+        """Model the objective and each constraint instead, since there are constraints."""
+        self.function = None
+        f, constraints = self.f, Constraints(self.f, lambda: walsh_for(self.f.n, full=True))
+        while True:
+            if not constraints.is_due:
+                await f.values_arrive()
+                continue
+            fits += 1
+            candidates = constraints.propose(max(MAXIMA, f.width // 4), f.stream(Stream.FIT, fits))
+            self.r2 = constraints.r2
+            f.report(**{**f.info, "r2": self.r2})
+            await self._evaluate(f.repaired(candidates), offer=not constraints.is_probing)
 
     def _fit(self, full: bool, rng: np.random.Generator) -> None:
         model = walsh_for(self.f.n, full=full)
@@ -124,16 +151,16 @@ class Model:
         f = self.f
         assert f.best is not None
         rows = function.maxima(max(MAXIMA, f.width // 4), rng=rng, start=to_rows([f.best], f.n))
-        return await self.evaluate(f.repaired(to_candidates(rows)))
+        return await self._evaluate(f.repaired(to_candidates(rows)), offer=True)
 
-    async def evaluate(self, maxima: list[int]) -> bool:
-        """Evaluate maxima of a model, and offer them for climbs if the model is good; tell whether one is the best."""
+    async def _evaluate(self, maxima: list[int], *, offer: bool) -> bool:
+        """Evaluate candidates of a model, and offer them for climbs if it is good; tell whether one is the best."""
         f, best = self.f, self.f.best_value
-        if self.r2 >= GOOD:
+        if offer and self.r2 >= GOOD:
             self.offered = maxima
-        near = f.archive.order[-_NEAREST:]
+        near = self.members or [f.best]
         new = [x for x in maxima if x not in f.archive]
-        parents = [min(near, key=lambda other: (other ^ x).bit_count()) for x in new]  # noqa: B023
+        parents = [min(near, key=lambda other: (other ^ x).bit_count()) for x in new]
         await f.together((f([x], parent) for x, parent in zip(new, parents, strict=True)), lambda: len(new))
         return any(f.archive[x] > best for x in new)
 
@@ -153,10 +180,12 @@ class Model:
     def proposal(self, x: int, group: int) -> int:
         """Return x with a local maximum of the function within a group of variables, climbed to from random bits."""
         assert self.function is not None
-        x ^= self._draw.getrandbits(self.f.n) & group
-        row, inside = to_rows([x, group], self.f.n)
-        self.function.climb_within(row, np.flatnonzero(inside))
-        return to_candidates(row[None])[0]
+        inside = self._inside.get(group)
+        if inside is None:
+            inside = self._inside[group] = np.flatnonzero(to_rows([group], self.f.n)[0])
+        row = to_rows([x ^ (self._draw.getrandbits(self.f.n) & group)], self.f.n)[0]
+        self.function.climb_within(row, inside)
+        return int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little")
 
     def credit(self, by_function: bool, success: bool) -> None:
         """Note whether a proposal was successful."""
@@ -165,11 +194,6 @@ class Model:
             self._successes[source] *= DECAY
         self._trials[by_function] += 1
         self._successes[by_function] += success
-
-
-def level(values: list[float]) -> float:
-    """Return the value that a candidate has to exceed to be a success."""
-    return sorted(values)[int(LEVEL * (len(values) - 1))] if values else -math.inf
 
 
 def walsh_for(n: int, *, full: bool) -> Walsh:

@@ -23,10 +23,10 @@ from daedal.engine import Engine, Search
 from daedal.limits import meets
 from daedal.models.ridge import ridge
 from daedal.models.univariate import UMDA
-from daedal.models.walsh import FEWEST, Walsh
 from daedal.rng import Stream
 from daedal.searches.eda import POPULATION_GENERATIONS, POPULATION_PATIENCE, eda
 from daedal.searches.popsize import fits_memory
+from daedal.surrogates.walsh import FEWEST, Walsh
 
 SHARE = 0.12
 """Share of the evaluations that is reserved for the contest."""

@@ -24,12 +24,14 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from daedal.archive import Archive
+from daedal.engine import Engine
 from daedal.evaluation.caller import Objective
 from daedal.optimize import maximize
 from daedal.sklearn.limits import default_evaluations, feature_limits
 from daedal.sklearn.relevance import relevance
 from daedal.sklearn.scores import FEATURES, SubsetScore, fixed_folds
-from daedal.sklearn.search import SubsetSearch
+from daedal.sklearn.search import subsets
 from daedal.spaces.items import Subset
 from daedal.spaces.space import Space
 
@@ -157,11 +159,11 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     def _search(self, score: SubsetScore, subset: Subset, seed: int) -> None:
         """Look for the best subset, and keep what was found."""
         worth = relevance(score.data, score.target, classes=is_classifier(self.estimator))
-        made: list[SubsetSearch] = []
+        archives: list[Archive] = []
 
-        def subset_search(**given: Any) -> SubsetSearch:
-            made.append(SubsetSearch(**given, at_least=subset.at_least, at_most=subset.at_most, relevance=worth))
-            return made[0]
+        async def subset_search(f: Engine) -> None:
+            archives.append(f.archive)
+            await subsets(f, at_least=subset.at_least, at_most=subset.at_most, relevance=worth)
 
         wanted = self.max_evaluations
         found = maximize(
@@ -181,7 +183,7 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         self.n_features_ = int(self.support_.sum())
         self.score_ = self.result_.fitness
         self.n_evaluations_ = self.result_.evaluated + self.result_.failed
-        self.frequencies_, self.ranking_ = standing(made[0].rows, made[0].values, self.support_)
+        self.frequencies_, self.ranking_ = standing(archives[0], self.support_)
 
     def _warn_of_failures(self) -> None:
         failed = self.result_.failed
@@ -207,13 +209,11 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return tags
 
 
-def standing(
-    rows: NDArray[np.uint8], scores: NDArray[np.float64], support: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Give how often each feature is in the best of the subsets, shape (subsets, features), and its rank."""
-    count = min(len(rows), max(_BEST, len(rows) // _BEST))
-    best = np.argsort(-scores, kind="stable")[:count]
-    frequencies = rows[best].mean(axis=0)
+def standing(archive: Archive, support: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the share of the best subsets that have each feature, shape (features,), and the rank of each feature."""
+    scores = np.array(list(archive.values.values()))
+    best = np.argsort(-scores, kind="stable")[: max(_BEST, len(scores) // _BEST)]
+    frequencies = archive.rows(best).mean(axis=0)
     levels = np.unique(-frequencies[~support], return_inverse=True)[1]
     ranking = np.ones(len(support), np.int64)
     ranking[~support] = 2 + levels

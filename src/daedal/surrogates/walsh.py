@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +37,13 @@ LARGEST_POOL = 1024
 """Maximum number of variables of which all pairs are looked at."""
 
 STEP, STEPS, PATIENCE = 0.5, 30, 2
-"""Factor from one penalty to the next; the maximum number of penalties; and how many may pass without a smaller error."""
+"""Factor from one penalty to the next; the number of penalties, at most; and of those that do not lower the error."""
 
 MOST_NEW = 200
 """Sets that join at one penalty, or n if that is more; the others join at the next one."""
 
 PASSES, TOLERANCE = 4, 1e-2
-"""Passes of coordinate descent at a penalty, and the change of a coefficient, relative to the residual, that ends them."""
+"""Passes of coordinate descent at a penalty, and the change of coefficients, relative to the residual, that ends them."""
 
 BETTER, WARM, BACK = 0.98, 4.0, 1.5
 """Share of the error to which more sets must lower it. A path starts at the penalty of the previous fit times WARM, or,
@@ -77,7 +78,7 @@ _BLOCK = 2000  # sets whose columns are in memory at a time when sets are screen
 
 _Integers = NDArray[np.int64]
 _Floats = NDArray[np.float64]
-_Signs = NDArray[np.int8]
+_Rows = NDArray[np.uint32]
 _NOTHING = Sets.of(np.empty((0, 1), dtype=np.int64))
 
 
@@ -210,30 +211,29 @@ def _checked(x: Bits, values: Fitness) -> tuple[Bits, Fitness]:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of some sets: in which equations each stands, with which sign."""
+    """The columns of some sets: the equations in which each stands, first those with sign +1, then those with -1."""
 
-    starts: _Integers  # shape (sets + 1,)
-    rows: NDArray[np.int32]
-    signs: _Signs
+    bounds: _Integers  # where each part starts, and the last one ends, shape (2 sets + 1,)
+    rows: _Rows  # unsigned, so that no kernel checks for places from the end
 
     def __add__(self, other: Columns) -> Columns:
-        starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
-        return Columns(starts, np.concatenate([self.rows, other.rows]), np.concatenate([self.signs, other.signs]))
+        bounds = np.concatenate([self.bounds, self.bounds[-1] + other.bounds[1:]])
+        return Columns(bounds, np.concatenate([self.rows, other.rows]))
 
     @property
     def counts(self) -> _Integers:
         """Number of equations of each set."""
-        return np.diff(self.starts)
+        return np.diff(self.bounds[::2])
 
     def totals(self, residual: _Floats) -> _Floats:
         """Return the sum of sign times residual for each set."""
-        out = np.empty(len(self.starts) - 1)
-        totals(self.starts, self.rows, self.signs, residual, out)
+        out = np.empty(len(self.bounds) // 2)
+        totals(self.bounds, self.rows, residual, out)
         return out
 
     def take_from(self, residual: _Floats, w: _Floats) -> None:
         """Subtract the columns, each times its coefficient, from the residual."""
-        subtract(self.starts, self.rows, self.signs, w, residual)
+        subtract(self.bounds, self.rows, w, residual)
 
 
 @dataclass(frozen=True)
@@ -253,33 +253,31 @@ class Equations:
         return int(self.x.shape[1])
 
     @cached_property
-    def _kernel_arrays(self) -> tuple[_Integers, NDArray[np.intp], Bits, _Signs]:
-        """Where the equations of each variable start, those that flip it, all flips, and (-1)^x.
+    def _kernel_arrays(self) -> tuple[_Integers, NDArray[np.intp], Bits, Bits]:
+        """Where the equations of each variable start, those that flip it, and all flips and bits, shape (n, equations).
 
-        Without d, there is one more variable, which every equation flips, and every set contains.
+        Without d, there is one more variable, which is 0, which every equation flips, and every set contains.
         """
-        signs = (1 - 2 * self.x.astype(np.int8)).astype(np.int8)
-        d = self.d
+        x, d = self.x.T, self.d if self.d is None else self.d.T
         if d is None:
-            d = np.zeros((len(self.x), self.n + 1), np.uint8)
-            d[:, self.n] = 1
-            signs = np.column_stack([signs, np.ones(len(signs), np.int8)])
-        variables, rows = np.nonzero(d.T)
-        return np.searchsorted(variables, np.arange(d.shape[1] + 1)), rows, d, signs
+            x, d = np.zeros((self.n + 1, len(self.y)), np.uint8), np.zeros((self.n + 1, len(self.y)), np.uint8)
+            x[:-1], d[-1] = self.x.T, 1
+        x, d = np.ascontiguousarray(x), np.ascontiguousarray(d)
+        variables, rows = np.nonzero(d)
+        return np.searchsorted(variables, np.arange(len(d) + 1)), rows, d, x
 
     def columns(self, sets: Sets) -> Columns:
         """Return the columns of sets."""
-        starts, listed, d, signs = self._kernel_arrays
+        starts, listed, d, x = self._kernel_arrays
         members, orders = sets.members, sets.orders
         if self.d is None:
             members = np.column_stack([np.full(len(members), self.n), members])
             orders = orders + 1
-        lengths = np.append(np.diff(starts), 0)
-        most = int(lengths[members].sum())  # a member -1 has length 0
-        bounds, rows = np.zeros(len(sets) + 1, np.int64), np.empty(most, np.int32)
-        column_signs = np.empty(most, np.int8)
-        end = fill_columns(members, orders, starts, listed, d, signs, bounds, rows, column_signs)
-        return Columns(bounds, rows[:end].copy(), column_signs[:end].copy())
+        most = np.append(np.diff(starts), 0)[members].sum(axis=1)  # a member -1 has no equations
+        bounds, rows = np.zeros(2 * len(sets) + 1, np.int64), np.empty(int(most.sum()), np.uint32)
+        negative = np.empty(int(most.max(initial=0)), np.uint32)
+        end = fill_columns(members, orders, starts, listed, d, x, bounds, rows, negative)
+        return Columns(bounds, rows[:end].copy())
 
     @cached_property
     def pool(self) -> _Integers:
@@ -305,9 +303,7 @@ class Equations:
         return signs, csr_array((signs * d).T), signs * (d == 0)
 
     def pair_totals(self, residual: _Floats) -> _Floats:
-        """Return the sum of sign times residual for all pairs of the pool, shape (pool, pool); the diagonal is of
-        single variables.
-        """
+        """Return the sum of sign times residual for all pairs of the pool; the diagonal is of single variables."""
         signs, flipped, still = self._pairs
         r = residual.astype(np.float32)
         if flipped is None:
@@ -336,7 +332,7 @@ class Equations:
         return _scales(counts)
 
 
-def _scales(counts: NDArray[np.generic]) -> _Floats:
+def _scales(counts: NDArray[Any]) -> _Floats:
     return np.where(counts >= LEAST, np.maximum(counts, 1).astype(np.float64) ** -0.5, 0.0)
 
 
@@ -397,7 +393,7 @@ class Active:
         limits[self.sets.orders == 0] = 0.0
         least = tolerance * float(np.sqrt(np.square(self.residual).mean()))
         columns = self.columns
-        descend(columns.starts, columns.rows, columns.signs, limits, passes, least, self.residual, self.w)
+        descend(columns.bounds, columns.rows, limits, passes, least, self.residual, self.w)
 
     def least_squares(self, chosen: NDArray[np.bool_], iterations: int) -> None:
         """Minimize the error over some sets by conjugate gradients (CGLS), from where they are."""
@@ -743,58 +739,88 @@ def _shifts(order: int) -> _Integers:
 
 @njit(**OPTIONS)
 def fill_columns(
-    members: _Integers, orders: _Integers, starts: _Integers, listed: NDArray[np.intp], d: Bits, signs: _Signs,
-    bounds: _Integers, rows: NDArray[np.int32], column_signs: _Signs,
+    members: _Integers, orders: _Integers, starts: _Integers, listed: NDArray[np.intp], d: Bits, x: Bits,
+    bounds: _Integers, rows: _Rows, negative: _Rows,
 ) -> int:  # fmt: skip
-    """Write the columns of sets one after the other, and set bounds, shape (sets + 1,); return where the last one ends.
+    """Write the columns of sets one after the other, and set bounds, shape (2 sets + 1,); return where the last ends.
 
-    The equations that flip variable i are listed[starts[i] : starts[i + 1]]; d and signs, shape (equations, n), have
-    all flips, and (-1)^x.
+    The equations that flip variable i are listed[starts[i] : starts[i + 1]]. d and x, shape (n, equations), hold all
+    flips and bits. negative is for use here: the part of one column with sign -1.
     """
     end = 0
     for c in range(orders.size):
+        count = 0
         for a in range(orders[c]):
             i = members[c, a]
             for k in range(starts[i], starts[i + 1]):
                 e = listed[k]
-                flips, earlier, sign = 0, 0, 1
+                flips, earlier, ones = 0, 0, 0
                 for b in range(orders[c]):
                     j = members[c, b]
-                    flips += d[e, j]
-                    earlier += d[e, j] if b < a else 0
-                    sign *= signs[e, j]
+                    flips += d[j, e]
+                    earlier += d[j, e] if b < a else 0
+                    ones += x[j, e]
                 if flips % 2 == 1 and earlier == 0:
-                    rows[end] = e
-                    column_signs[end] = sign
-                    end += 1
-        bounds[c + 1] = end
+                    if ones % 2 == 0:
+                        rows[end] = e
+                        end += 1
+                    else:
+                        negative[count] = e
+                        count += 1
+        bounds[2 * c + 1] = end
+        for k in range(count):
+            rows[end] = negative[k]
+            end += 1
+        bounds[2 * c + 2] = end
     return end
 
 
 @njit(**OPTIONS)
-def totals(starts: _Integers, rows: NDArray[np.int32], signs: _Signs, residual: _Floats, out: _Floats) -> None:
-    """Set out to the sum of sign times residual over each column."""
-    for c in range(out.size):
-        total = 0.0
-        for k in range(starts[c], starts[c + 1]):
-            total += signs[k] * residual[rows[k]]
-        out[c] = total
+def _sum(residual: _Floats, rows: _Rows, first: int, last: int) -> float:
+    """Add up the residual over rows[first : last], in four sums, so that none waits for the one before."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    k = first
+    while k + 3 < last:
+        a += residual[rows[k]]
+        b += residual[rows[k + 1]]
+        c += residual[rows[k + 2]]
+        d += residual[rows[k + 3]]
+        k += 4
+    while k < last:
+        a += residual[rows[k]]
+        k += 1
+    return (a + b) + (c + d)
 
 
 @njit(**OPTIONS)
-def subtract(starts: _Integers, rows: NDArray[np.int32], signs: _Signs, w: _Floats, residual: _Floats) -> None:
+def totals(bounds: _Integers, rows: _Rows, residual: _Floats, out: _Floats) -> None:
+    """Set out to the sum of sign times residual over each column."""
+    for c in range(out.size):
+        middle = bounds[2 * c + 1]
+        out[c] = _sum(residual, rows, bounds[2 * c], middle) - _sum(residual, rows, middle, bounds[2 * c + 2])
+
+
+@njit(**OPTIONS)
+def _take(residual: _Floats, rows: _Rows, bounds: _Integers, c: int, step: float) -> None:
+    """Subtract a column, times a step, from the residual."""
+    for k in range(bounds[2 * c], bounds[2 * c + 1]):
+        residual[rows[k]] -= step
+    for k in range(bounds[2 * c + 1], bounds[2 * c + 2]):
+        residual[rows[k]] += step
+
+
+@njit(**OPTIONS)
+def subtract(bounds: _Integers, rows: _Rows, w: _Floats, residual: _Floats) -> None:
     """Subtract all columns, each times its coefficient, from the residual."""
     for c in range(w.size):
         if w[c] != 0.0:
-            for k in range(starts[c], starts[c + 1]):
-                residual[rows[k]] -= signs[k] * w[c]
+            _take(residual, rows, bounds, c, w[c])
 
 
 @njit(**OPTIONS)
 def descend(
-    starts: _Integers, rows: NDArray[np.int32], signs: _Signs, limits: _Floats, passes: int, tolerance: float,
-    residual: _Floats, w: _Floats,
-) -> None:  # fmt: skip
+    bounds: _Integers, rows: _Rows, limits: _Floats, passes: int, tolerance: float, residual: _Floats, w: _Floats
+) -> None:
     """Minimize |y - A w|^2 / 2 + sum of limits |w| by coordinate descent, and keep the residual y - A w.
 
     One pass goes over all columns, and up to `passes` over those with a coefficient, until none changes by more than
@@ -803,22 +829,19 @@ def descend(
     for done in range(passes + 1):
         largest = 0.0
         for c in range(w.size):
-            norm = starts[c + 1] - starts[c]
-            if norm == 0 or (done > 0 and w[c] == 0.0):
+            first, middle, last = bounds[2 * c], bounds[2 * c + 1], bounds[2 * c + 2]
+            if first == last or (done > 0 and w[c] == 0.0):
                 continue
-            z = norm * w[c]
-            for k in range(starts[c], starts[c + 1]):
-                z += signs[k] * residual[rows[k]]
+            z = _sum(residual, rows, first, middle) - _sum(residual, rows, middle, last) + (last - first) * w[c]
             new = 0.0
             if z > limits[c]:
-                new = (z - limits[c]) / norm
+                new = (z - limits[c]) / (last - first)
             elif z < -limits[c]:
-                new = (z + limits[c]) / norm
+                new = (z + limits[c]) / (last - first)
             step = new - w[c]
             if step != 0.0:
                 w[c] = new
                 largest = max(largest, abs(step))
-                for k in range(starts[c], starts[c + 1]):
-                    residual[rows[k]] -= signs[k] * step
+                _take(residual, rows, bounds, c, step)
         if largest < tolerance:
             return

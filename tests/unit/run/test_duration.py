@@ -10,7 +10,7 @@ import daedal
 from daedal.cli.compare import compare
 from daedal.limits import Limits, TimeWarning
 from daedal.models.base import PRODUCTS_A_SECOND
-from daedal.optimizers.registry import algorithms, find_algorithm
+from daedal.searches.registry import algorithms, find_algorithm
 from daedal.run.duration import HOPELESS, SLOW, check_duration
 from daedal.settings.checks import readable_seconds
 

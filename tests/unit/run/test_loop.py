@@ -22,7 +22,7 @@ from daedal.limits import Limits, StopReason
 from daedal.models import UMDA
 from daedal.models.base import Fitted
 from daedal.optimizers.eda import EDA
-from daedal.optimizers.registry import find_algorithm
+from daedal.searches.registry import find_algorithm
 from daedal.run.checkpoint import Checkpointer, load_checkpoint
 from daedal.run.config import RunConfig
 from daedal.run.loop import Run

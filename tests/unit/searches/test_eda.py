@@ -1,4 +1,4 @@
-"""The estimation of distribution algorithm, with a model that only remembers what it was given."""
+"""Algorithm 1, with models that only remember what they are given: the population, what ends it, what is refused."""
 
 from __future__ import annotations
 
@@ -8,41 +8,44 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine_helpers import run_in_batches
 
-from daedal.limits import Limits, StopReason
+import daedal
+from daedal.archive import to_rows
+from daedal.engine import Engine
+from daedal.limits import Limits
 from daedal.models import PBIL, UMDA
 from daedal.models.base import Fitted, Model
-from daedal.optimizers.eda import EDA, EDAConfiguration
-from daedal.optimizers.popsize import default_popsize
-from daedal.optimizers.records import Generation
-from daedal.optimizers.selection import SELECTIONS
 from daedal.rng import Stream, stream
-from daedal.types import Bits, Fitness, State
+from daedal.searches.eda import REPLACEMENTS, SELECTIONS, eda
+from daedal.searches.presets import EDAConfiguration
+from daedal.types import Bits, Fitness
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled(Fitted):
     parents: Bits
-    copies: bool
+    what: str
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        if self.copies:
+        shape = rows, self.parents.shape[1]
+        if self.what == "copies":
             return np.repeat(self.parents[:1], rows, axis=0)
-        return rng.integers(0, 2, (rows, self.parents.shape[1]), dtype=np.uint8)
+        return np.zeros(shape, np.uint8) if self.what == "zeros" else rng.integers(0, 2, shape, dtype=np.uint8)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recorder(Model):
-    """Remembers what it was fitted to; samples uniform rows, or copies of the best parent."""
+    """Remembers what it was fitted to; samples uniform rows, copies of the best parent, or zeros."""
 
-    copies: bool = False
+    what: str = "uniform"
     parents: list[Bits] = field(default_factory=list)
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
         assert x.dtype == np.uint8
         assert x.flags.c_contiguous
         self.parents.append(x.copy())
-        return Sampled(parents=x, copies=self.copies, info={"fits": len(self.parents)})
+        return Sampled(parents=x, what=self.what, info={"fits": len(self.parents)})
 
 
 def value(x: Bits) -> Fitness:
@@ -50,24 +53,22 @@ def value(x: Bits) -> Fitness:
     return (x @ (2.0 ** np.arange(x.shape[1]))).astype(np.float64)
 
 
-def made(**how: Any) -> tuple[EDA, Recorder]:
-    model = Recorder(copies=how.pop("copies", False))
-    return EDA(**{"n": 16, "model": model, "popsize": 20, "seed": 1, "limits": Limits(), **how}), model
-
-
-def run(eda: EDA, f: Callable[[Bits], Fitness] = value, tells: int = 6) -> list[Bits]:
-    asked = []
-    while eda.stop is None and len(asked) < tells:
-        asked.append(eda.ask())
-        eda.tell(f(asked[-1]))
-    return asked
+def run(
+    f: Callable[[Bits], Fitness] = value, *, n: int = 16, seed: int = 1, generations: int = 6, **how: Any
+) -> tuple[list[Bits], Any, Engine]:
+    """Run a population that evaluates repeated candidates, too; return its batches, its task and the engine."""
+    engine = Engine(n, seed=seed, repeat=True)
+    task = engine.start(eda(engine, **{"model": UMDA(), "popsize": 20} | how))
+    batches = run_in_batches(engine, f, most=generations)
+    engine.ask()
+    return [to_rows(batch, n) for batch in batches], task, engine
 
 
 # The population
 
 
 def test_the_first_rows_are_uniform_bits() -> None:
-    rows = made(n=50, popsize=2000, seed=0)[0].ask()
+    rows = run(n=50, popsize=2000, seed=0, generations=1)[0][0]
     # 100,000 fair bits: 5 standard deviations are 0.0079 of all, 0.056 of one variable.
     assert abs(rows.mean() - 0.5) < 0.0079
     assert np.abs(rows.mean(axis=0) - 0.5).max() < 0.056
@@ -78,137 +79,130 @@ def test_the_first_rows_are_uniform_bits() -> None:
     "model", [UMDA(), PBIL(learning_rate=0.3)], ids=["all parents alike", "the best, and the past"]
 )
 @pytest.mark.parametrize("selection", sorted(SELECTIONS))
+@pytest.mark.parametrize("replacement", sorted(REPLACEMENTS))
 @pytest.mark.parametrize("popsize", [9, 20])
-def test_a_run_agrees_with_algorithm_1_written_down(model: Model, selection: str, popsize: int) -> None:
-    """Parents best first, one candidate more where the size is odd, streams of their own, and the mask between."""
+def test_a_run_agrees_with_algorithm_1_written_down(
+    model: Model, selection: str, replacement: str, popsize: int
+) -> None:
+    """Parents best first, one candidate more if the size is odd, streams for each purpose, and the mask between."""
     n, seed, fitted = 14, 8, None
     mask = stream(seed, Stream.MASK).integers(0, 2, n, dtype=np.uint8)
-    population = stream(seed, Stream.START).integers(0, 2, (popsize, n), dtype=np.uint8)
-    expected = [population ^ mask]
-    fitness = value(population ^ mask)
+    rows = stream(seed, Stream.START).integers(0, 2, (popsize, n), dtype=np.uint8)
+    population, expected = (rows, value(rows ^ mask)), [rows ^ mask]
     for g in range(1, 6):
-        chosen = SELECTIONS[selection](fitness, stream(seed, Stream.SELECT, g - 1)).tolist()
-        chosen.sort(key=lambda i: -fitness[i])
-        parents, parents_fitness = population[chosen], fitness[chosen]
-        fitted = model.fit(parents, rng=stream(seed, Stream.FIT, g), previous=fitted)
-        candidates = fitted.sample(popsize - popsize // 2, rng=stream(seed, Stream.SAMPLE, g))
-        expected.append(candidates ^ mask)
-        population = np.vstack([parents, candidates])
-        fitness = np.concatenate([parents_fitness, value(candidates ^ mask)])
-    asked = run(made(n=n, model=model, popsize=popsize, seed=seed, selection=selection)[0])
+        chosen = SELECTIONS[selection](population[1], stream(seed, Stream.SELECT, g - 1)).tolist()
+        chosen.sort(key=lambda i: -population[1][i])
+        parents = population[0][chosen], population[1][chosen]
+        fitted = model.fit(parents[0], rng=stream(seed, Stream.FIT, g), previous=fitted)
+        rows = fitted.sample(popsize - popsize // 2, rng=stream(seed, Stream.SAMPLE, g))
+        expected.append(rows ^ mask)
+        candidates = rows, value(rows ^ mask)
+        population = REPLACEMENTS[replacement](population, parents, candidates, stream(seed, Stream.REPLACE, g))
+    asked, _, _ = run(n=n, model=model, popsize=popsize, seed=seed, selection=selection, replacement=replacement)
     assert all(np.array_equal(a, b) for a, b in zip(asked, expected, strict=True))
 
 
+def test_a_repeated_candidate_is_not_asked_for_and_has_its_value() -> None:
+    engine = Engine(4, seed=1)
+    model = Recorder()
+    engine.start(eda(engine, model=model, popsize=20))
+    asked = [c for batch in run_in_batches(engine, value, most=5) for c in batch]
+    assert len(set(asked)) == len(asked) <= 16
+    assert engine.evaluations > 20
+
+
 def test_a_model_is_fitted_once_a_generation_and_the_record_tells_of_it() -> None:
-    eda, model = made()
-    records: list[Generation | None] = []
-    for _ in range(3):
-        records += [eda.tell(value(eda.ask() & eda.ask()))]
-    assert [dict(record.info) for record in records if record is not None] == [{}, {"fits": 1}, {"fits": 2}]
-    assert len(model.parents) == 2
+    records, model, engine = [], Recorder(), Engine(16, seed=1, repeat=True)
+    engine.on_generation = lambda: records.append(dict(engine.info)) or False  # type: ignore[func-returns-value]
+    engine.start(eda(engine, model=model, popsize=20, info={"part": 7}))
+    run_in_batches(engine, value, most=3)
+    engine.ask()
+    assert records == [{"part": 7}, {"part": 7, "fits": 1}, {"part": 7, "fits": 2}]
 
 
-def test_the_mask_is_drawn_from_the_seed_so_that_a_love_of_zeros_neither_gains_nor_loses() -> None:
-    masks = np.array([made(n=20, seed=seed)[0]._mask for seed in range(200)])
+def test_the_mask_is_drawn_from_the_seed_so_that_a_bias_to_zeros_neither_gains_nor_loses() -> None:
+    zeros = Recorder(what="zeros")
+    masks = np.array([run(n=20, seed=seed, popsize=4, model=zeros, generations=2)[0][1][0] for seed in range(200)])
     assert len(np.unique(masks, axis=0)) == 200
     assert np.abs(masks.mean(axis=0) - 0.5).max() < 0.18  # 5 standard deviations of 200 fair bits
-    assert np.array_equal(masks[3], made(n=20, model=UMDA(), popsize=50, seed=3)[0]._mask)
 
 
-# The end
+def test_it_begins_with_what_is_given() -> None:
+    initial = np.eye(5, 16, dtype=np.uint8)
+    plain, given = run(generations=1)[0][0], run(initial=initial, generations=1)[0][0]
+    assert np.array_equal(given, np.vstack([initial, plain[5:]]))
 
 
-@pytest.mark.parametrize("patience", [1, 3])
-def test_patience_counts_generations_without_a_strictly_better_solution(patience: int) -> None:
-    eda, _ = made(n=30, limits=Limits(patience=patience))
+# The end of a population
+
+
+@pytest.mark.parametrize(("patience", "generations"), [(1, 3), (3, 8)])
+def test_patience_counts_generations_without_a_strictly_better_solution(patience: int, generations: int) -> None:
     bests = iter([1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0])
-    told = run(eda, lambda x: np.linspace(-1.0, next(bests), len(x)), tells=9)
-    assert eda.stop is StopReason.PATIENCE
-    assert len(told) == {1: 3, 3: 8}[patience]
-
-
-def test_a_cut_batch_is_the_beginning_of_the_whole_one() -> None:
-    assert np.array_equal(made(limits=Limits(max_evaluations=4))[0].ask(), made()[0].ask()[:4])
+    asked, task, _ = run(
+        lambda x: np.linspace(-1.0, next(bests), len(x)),
+        n=30, model=Recorder(), patience=patience, max_generations=20, generations=9,
+    )  # fmt: skip
+    assert task.finished
+    assert len(asked) == generations
 
 
 def test_converged_when_all_parents_are_the_same_and_nothing_improved() -> None:
-    eda, model = made(copies=True, n=30, popsize=8)
-    run(eda, tells=1)
-    run(eda, lambda x: np.full(len(x), 1e12 + eda.generation), tells=8)
-    assert eda.stop is None  # every generation improves: no end, however alike the parents are
+    values = iter([*np.arange(8.0), 7.0])
+    model = Recorder(what="copies")
+    asked, task, _ = run(
+        lambda x: np.linspace(0.0, 1e-9, len(x)) + next(values), n=30, model=model, popsize=8, generations=20
+    )
+    assert task.finished
+    assert len(asked) == 9  # every generation improved but for the last, however alike the parents were
     assert len(np.unique(model.parents[-1], axis=0)) == 1
-    run(eda, lambda x: np.full(len(x), 1e12), tells=1)
-    assert eda.stop is StopReason.CONVERGED
 
 
-@pytest.mark.parametrize(("copies", "stop"), [(False, None), (True, StopReason.CONVERGED)])
-def test_equal_fitness_of_different_solutions_is_no_convergence_but_equal_solutions_are(
-    copies: bool, stop: StopReason | None
-) -> None:
-    eda, model = made(copies=copies, n=30, popsize=8, seed=2)
-    run(eda, lambda x: np.zeros(len(x)), tells=50)
-    assert eda.stop is stop
-    assert all(len(np.unique(parents, axis=0)) > 1 for parents in model.parents)  # and at the first chance
+@pytest.mark.parametrize(("what", "ends"), [("uniform", False), ("copies", True)])
+def test_equal_values_of_different_solutions_are_no_convergence_but_equal_solutions_are(what: str, ends: bool) -> None:
+    model = Recorder(what=what)
+    _, task, _ = run(lambda x: np.zeros(len(x)), n=30, model=model, popsize=8, seed=2, generations=50)
+    assert task.finished == ends
+    assert all(len(np.unique(parents, axis=0)) > 1 for parents in model.parents)  # it ends at the first chance
 
 
-def test_a_limit_has_the_word_before_convergence() -> None:
-    eda, _ = made(copies=True, n=1, popsize=2, seed=2, limits=Limits(max_generations=1))
-    run(eda, lambda x: np.zeros(len(x)))
-    assert eda.stop is StopReason.GENERATIONS
+def test_a_population_ends_after_generations_without_a_new_candidate() -> None:
+    known, engine = [], Engine(3, seed=1)
+    engine.on_generation = lambda: known.append(len(engine.archive)) or False  # type: ignore[func-returns-value]
+    task = engine.start(eda(engine, model=Recorder(), popsize=8, max_idle=3))
+    run_in_batches(engine, lambda x: np.zeros(len(x)))
+    assert task.finished
+    assert known.count(known[-1]) == 1 + 3
 
 
-# The making
+# The configuration
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"popsize": 1}, f"popsize=1; .* n=16 is {default_popsize(16)}"),
+        ({"popsize": 1}, "popsize=1"),
         ({"popsize": -5}, "popsize=-5"),
         ({"popsize": 100.0}, "popsize=100.0"),
-        ({"popsize": 10**13}, "popsize=10000000000000 with n=16 .* memory"),
-        ({"popsize": None, "n": 10**10}, "memory"),
-        ({"selection": "best"}, "tournament, truncation, got selection='best'"),
-        ({"replacement": "best"}, "parents, rtr, got replacement='best'"),
+        ({"popsize": 10**13}, "memory"),
+        ({"selection": "best"}, "selection="),
+        ({"replacement": "best"}, "replacement="),
         ({"initial": np.zeros((21, 16), np.uint8)}, "popsize=20 .* 21"),
         ({"model": UMDA}, "model="),
-        ({"model": "umda"}, "model='umda'"),
+        ({"model": "umda"}, "model="),
     ],
 )
 def test_what_makes_no_eda_is_refused(wrong: dict[str, Any], says: str) -> None:
+    settings = {"model": UMDA(), "popsize": 20} | wrong
+    initial = settings.pop("initial", None)
     with pytest.raises((ValueError, TypeError), match=says):
-        made(**wrong)
+        daedal.maximize(
+            lambda x: pytest.fail("the objective was called"), 16,
+            algorithm=EDAConfiguration(**settings), initial=initial, max_generations=1,
+        )  # fmt: skip
 
 
-def test_what_is_not_said_is_chosen() -> None:
-    sizes = [default_popsize(n) for n in (1, 10, 50, 100, 1000, 6000)]
-    assert sizes == sorted(sizes)
-    eda = EDA(n=50, model=UMDA())
-    assert (eda.popsize, eda.limits) == (default_popsize(50), Limits(max_generations=150, patience=50))
-    assert EDA(n=50, model=UMDA(), popsize=np.int64(7)).popsize == 7  # type: ignore[arg-type]
-    assert EDAConfiguration(model=UMDA()).resolved(50).popsize == default_popsize(50)
-
-
-# A state of another
-
-
-def test_a_state_is_refused_where_it_is_not_of_such_an_eda() -> None:
-    """Of another size, or with a population, parents or rows to begin with that no run has."""
-    size = {"n": 6, "popsize": 10}
-    begin, (eda, _) = made(**size)[0].state(), made(**size)
-    run(eda, tells=1)
-    state = eda.state()
-    made(**size)[0].restore(state)
-    wrong: list[tuple[dict[str, Any], State]] = [
-        ({"n": 7}, state),
-        ({"popsize": 9}, state),
-        ({"limits": Limits(max_evaluations=10)}, state),
-        ({}, begin.extend(arrays={"initial": np.zeros((11, 6), np.uint8)}, fields={})),
-        ({}, begin.extend(arrays={name: state.arrays[name] for name in ("parents", "parents_fitness")}, fields={})),
-    ]
-    for name in ("population", "parents"):
-        for rows in (state.arrays[name][:0], np.repeat(state.arrays[name], 2, axis=0), 2 + state.arrays[name]):
-            wrong += [({}, state.extend(arrays={name: rows, f"{name}_fitness": np.zeros(len(rows))}, fields={}))]
-    for how, other in wrong:
-        with pytest.raises(ValueError):  # noqa: PT011  in whatever words
-            made(**size | how)[0].restore(other)
+def test_limits_of_an_eda_are_those_of_the_run_unless_populations_are_doubled() -> None:
+    limits = Limits(max_generations=3, patience=2, max_evaluations=9)
+    assert EDAConfiguration(model=UMDA(), popsize=20).run_limits(limits) == limits
+    assert EDAConfiguration(model=UMDA(), popsize="auto").run_limits(limits) == Limits(max_evaluations=9)

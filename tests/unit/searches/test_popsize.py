@@ -5,12 +5,15 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+from engine_helpers import run_in_batches
 
 import daedal
+from daedal.engine import Engine
 from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
 from daedal.models.base import Model
-from daedal.optimizers.eda import EDA, EDAConfiguration
-from daedal.optimizers.popsize import LEAST_POPSIZE, choose_popsize, default_popsize, three_generations
+from daedal.searches.eda import eda
+from daedal.searches.popsize import LEAST_POPSIZE, choose_popsize, default_popsize, three_generations
+from daedal.searches.presets import EDAConfiguration
 
 BUDGETS = (1, 2, 10, 30, 100, 300, 1_000, 3_000, 30_000, 10**6, 10**9, 10**400)
 
@@ -78,7 +81,7 @@ LARGE = 10**6  # variables, whose pairs take terabytes
 
 
 @pytest.mark.parametrize("popsize", [None, 10, "auto"])
-@pytest.mark.parametrize("name", sorted(set(daedal.algorithms()) - {"auto", "mix", "neural-mix", "ils"}))
+@pytest.mark.parametrize("name", sorted(set(daedal.algorithms()) - {"auto", "mix", "ils"}))
 def test_what_no_model_can_be_fitted_to_is_refused_before_the_first_row(name: str, popsize: int | str | None) -> None:
     """In one line, with the figure and what else there is; where a population alone is kept, it goes."""
     algorithm = daedal.algorithms()[name].with_settings({} if popsize is None else {"popsize": popsize})
@@ -97,12 +100,13 @@ MODELS: list[Model] = [UMDA(), PBIL(), Tree(), ECGA(), BayesNet(), RBM(max_epoch
 def test_what_a_generation_takes_is_not_more_than_is_counted(model: Model) -> None:
     """Measured as NumPy allocates it; what kernels allocate themselves is in benchmarks/memory.py."""
     n, popsize = 600, 400
-    optimizer = EDA(n=n, model=model, popsize=popsize, seed=1)
-    optimizer.prepare()
-    optimizer.tell(optimizer.ask().sum(axis=1))
+    engine = Engine(n, seed=1)
+    model.prepare_for(parents=popsize // 2, candidates=popsize // 2, n=n)
+    engine.start(eda(engine, model=model, popsize=popsize))
+    run_in_batches(engine, lambda x: x.sum(axis=1) * 1.0, most=1)
     tracemalloc.start()
     try:
-        optimizer.tell(optimizer.ask().sum(axis=1))
+        engine.ask()
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,23 +12,27 @@ import pytest
 from run_helpers import OWN_ALGORITHM, OWN_MODEL, registries_restored
 
 import daedal
+from daedal.engine import Engine, Search
 from daedal.limits import Limits
 from daedal.models import DAE, PBIL, UMDA
-from daedal.optimizers.configuration import Algorithm, Configuration
-from daedal.optimizers.eda import EDAConfiguration
-from daedal.optimizers.registry import algorithms, find_algorithm, register_algorithm, restored_algorithm
+from daedal.searches.algorithm import Algorithm, Configuration
+from daedal.searches.eda import eda
+from daedal.searches.presets import EDAConfiguration
+from daedal.searches.registry import algorithms, find_algorithm, register_algorithm, restored_algorithm
 
+OWN_NAME = OWN_ALGORITHM.rpartition(":")[2]
 TRUNCATION = EDAConfiguration(model=UMDA(), selection="truncation", popsize=30)
 MINE = Algorithm(name="mine", summary="UMDA with truncation", configuration=TRUNCATION, limits=Limits(patience=7))
 
 
-def build(*, n: int, seed: Any, limits: Any, initial: Any, popsize=30, share: float = 0.5) -> daedal.EDA:  # type: ignore[no-untyped-def]
-    """Build something."""
-    return daedal.EDA(n=n, model=UMDA(), popsize=popsize, seed=seed, limits=limits, selection="truncation")
+async def build(f, *, n: int, seed: int, popsize=30, share: float = 0.5) -> None:  # type: ignore[no-untyped-def]
+    """Run something."""
+    await eda(f, model=UMDA(), popsize=popsize, selection="truncation")
 
 
-def build_anything(**how: Any) -> daedal.EDA:
-    return build(**how)
+async def run_anything(f: Engine, **how: Any) -> None:
+    assert set(how) == {"n", "rng", "seed"}
+    await build(f, n=how["n"], seed=how["seed"])
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +54,8 @@ def registered() -> Iterator[None]:
         (UMDA(), "UMDA", None),
         (UMDA, "UMDA", None),
         (build, "build", 30),
-        (build_anything, "build_anything", None),
-        (functools.partial(build, popsize=30), "partial", 30),
-        (OWN_ALGORITHM, "HillClimber", None),
+        (run_anything, "run_anything", None),
+        (OWN_ALGORITHM, OWN_NAME, None),
         (OWN_MODEL, "Copies", None),
     ],
     ids=lambda part: str(part)[-20:],
@@ -63,7 +65,7 @@ def test_an_algorithm_is_given_in_many_ways(given: Any, name: str, popsize: int 
     assert (find_algorithm(given).name, find_algorithm(given).settings().get("popsize")) == (name, popsize)
     result = daedal.maximize("onemax:n=8", algorithm=given, seed=1, max_evaluations=60)
     assert (result.algorithm, result.evaluations > 8) == (name, True)
-    if popsize == 30 and name != "partial":  # all of these are the same EDA
+    if popsize == 30:  # all of these are the same EDA
         expected = daedal.maximize("onemax:n=8", algorithm=MINE, seed=1, max_evaluations=60)
         assert [record.mean for record in result.history] == [record.mean for record in expected.history]
 
@@ -78,15 +80,8 @@ def test_a_model_gets_the_rules_and_limits_of_its_kind_or_else_those_of_dae() ->
 # What does not
 
 FILE = """
-import daedal
-from daedal.models import UMDA
 number = 5
-def few(n, seed): ...
-def nothing(**how): return None
-def half(**how):
-    class Half:
-        ask = tell = None
-    return Half()
+def plain(f, *, n, rng): ...
 """
 
 
@@ -97,15 +92,10 @@ def half(**how):
         ("", ValueError, "''"),
         (5, TypeError, "algorithm=5"),
         (None, TypeError, "algorithm=None"),
-        (int, TypeError, "int .* no n, seed, limits, initial"),
-        (lambda n, seed: None, TypeError, "no limits, initial$"),
-        (lambda n, seed, limits, initial, /: None, TypeError, "no n, seed, limits, initial"),
-        (lambda **how: 5, TypeError, "int without n, stop"),
-        (daedal.EDA, TypeError, "'model'"),
-        (daedal.BaseOptimizer, TypeError, "abstract"),
-        ("{folder}/file.py:few", TypeError, "few .* no limits, initial"),
-        ("{folder}/file.py:nothing", TypeError, "NoneType without n"),
-        ("{folder}/file.py:half", TypeError, "Half without n, stop, best, evaluations, prepare, state, restore"),
+        (int, TypeError, "algorithm=<class 'int'>"),
+        (lambda f, n, rng: None, TypeError, "async function"),
+        (EDAConfiguration, TypeError, "'model'"),
+        ("{folder}/file.py:plain", TypeError, "async function"),
         ("{folder}/file.py:number", TypeError, "algorithm=5"),
         ("{folder}/file.py:nobody", ValueError, "'nobody'.*file.py"),
         ("{folder}/none.py:few", ValueError, "none.py"),
@@ -132,7 +122,6 @@ def test_settings_go_to_the_model_the_rules_and_the_builder() -> None:
     assert find_algorithm("dae").with_settings({}) == find_algorithm("dae")
     built = find_algorithm(build).with_settings({"popsize": "40", "share": 1}).with_settings({"popsize": 50})
     assert built.settings() == {"popsize": 50, "share": 1.0}
-    assert built.configuration.build(n=5).popsize == 50  # type: ignore[attr-defined]
 
 
 def test_parameters_show_the_values_in_force() -> None:
@@ -142,8 +131,8 @@ def test_parameters_show_the_values_in_force() -> None:
 
 
 def test_what_has_no_default_has_to_be_set() -> None:
-    def needy(*, n: int, seed: int, limits: Limits, initial: Any, rate: float, **rest: Any) -> daedal.EDA:
-        return build(n=n, seed=seed, limits=limits, initial=initial, popsize=int(rate * 100))
+    async def needy(f: Engine, *, rate: float) -> None:
+        await eda(f, model=UMDA(), popsize=int(rate * 100))
 
     assert find_algorithm(needy).settings() == {}
     with pytest.raises(TypeError, match="'rate'"):
@@ -153,18 +142,19 @@ def test_what_has_no_default_has_to_be_set() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Climbing(Configuration):
-    """A configuration of one's own."""
+    """A configuration of a user's own."""
 
     flips: float = 1.0
 
-    def build(self, **how: Any) -> Any:
-        return find_algorithm(OWN_ALGORITHM).configuration.with_settings({"flips": self.flips}).build(**how)
+    def search(self, f: Engine, limits: Limits) -> Search:
+        configuration = find_algorithm(OWN_ALGORITHM).configuration
+        return configuration.with_settings({"flips": self.flips}).search(f, limits)
 
 
-def test_a_configuration_of_ones_own() -> None:
+def test_a_configuration_of_a_users_own() -> None:
     assert find_algorithm(Climbing).kind == "Climbing"
-    few = daedal.maximize("onemax:n=20", algorithm=Climbing(flips=0.1), seed=1, max_evaluations=50)
-    again = daedal.maximize("onemax:n=20", algorithm=Climbing, flips=0.1, seed=1, max_evaluations=50)
+    few = daedal.maximize("onemax:n=20", algorithm=Climbing(flips=0.1), seed=1, max_evaluations=50, target=99)
+    again = daedal.maximize("onemax:n=20", algorithm=Climbing, flips=0.1, seed=1, max_evaluations=50, target=99)
     assert few.settings == again.settings == {"flips": 0.1}
     assert few.batches == again.batches >= 25
 
@@ -213,7 +203,7 @@ def test_minimize_has_the_signature_of_maximize() -> None:
     assert least.fitness == least.x.sum() < 3
 
 
-# From a checkpoint
+# From a run file
 
 
 def test_a_file_names_what_is_registered_or_a_model_of_daedals() -> None:
@@ -223,4 +213,4 @@ def test_a_file_names_what_is_registered_or_a_model_of_daedals() -> None:
     for own in (OWN_ALGORITHM, OWN_MODEL, build, type("UMDA", (UMDA,), {})()):  # a class may have borrowed its name
         with pytest.raises(ValueError, match="--algorithm"):
             restored_algorithm(find_algorithm(own).name, find_algorithm(own).kind)
-    assert find_algorithm(OWN_ALGORITHM).kind.startswith("HillClimber ")  # and a digest of its file
+    assert find_algorithm(OWN_ALGORITHM).kind.startswith(f"{OWN_NAME} ")  # and a digest of its file

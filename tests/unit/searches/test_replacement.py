@@ -1,21 +1,24 @@
-"""How candidates enter the population: beside the parents, or by restricted tournaments."""
+"""How candidates enter the population: next to the parents, or by restricted tournaments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from engine_helpers import run_in_batches
 from numpy.typing import NDArray
 
-from daedal.kernels.replacement import distance, restricted_tournament
-from daedal.limits import Limits
+from daedal.engine import Engine
+from daedal.kernels import replacement as kernel
 from daedal.models import UMDA, BayesNet
-from daedal.optimizers.eda import EDA
-from daedal.optimizers.replacement import REPLACEMENTS, Scored, rtr
 from daedal.problems import HIFF
 from daedal.rng import words32
+from daedal.searches.eda import REPLACEMENTS, eda, restricted_tournament
 from daedal.types import Bits, Fitness
+
+Scored = tuple[Bits, Fitness]
 
 
 def scored(rng: np.random.Generator, rows: int, n: int, levels: int = 5) -> Scored:
@@ -51,9 +54,9 @@ def test_the_distance_counts_the_places_that_differ() -> None:
     rng = np.random.default_rng(0)
     for n in (1, 2, 7, 8, 31, 300, 70_000):
         a, b = rng.integers(0, 2, (2, n), dtype=np.uint8)
-        assert distance(a, b) == np.count_nonzero(a != b)
-        assert distance(a, a) == 0
-        assert distance(a, a ^ 1) == n
+        assert kernel.distance(a, b) == np.count_nonzero(a != b)
+        assert kernel.distance(a, a) == 0
+        assert kernel.distance(a, a ^ 1) == n
 
 
 def test_the_kernel_agrees_with_its_slow_twin() -> None:
@@ -65,7 +68,7 @@ def test_the_kernel_agrees_with_its_slow_twin() -> None:
         words = rng.integers(0, 2**32, k * window, dtype=np.uint32)
         expected = slow_tournament(*population, *candidates, words, window)
         done = copies(population)
-        restricted_tournament(*done, *candidates, words, window)
+        kernel.restricted_tournament(*done, *candidates, words, window)
         assert same(done, expected)
         changed += not same(done, population)
     assert changed > 200
@@ -92,7 +95,7 @@ def test_a_better_row_replaces_the_nearest_of_those_drawn(
     row, fitness = np.ones((1, 4), dtype=np.uint8), np.array(values, dtype=np.float64)
     words = np.array([member * 2**30 for member in drawn], dtype=np.uint32)
     done = slow_tournament(members, fitness, row, np.array([value]), words, 3)
-    restricted_tournament(members, fitness, row, np.array([value]), words, 3)
+    kernel.restricted_tournament(members, fitness, row, np.array([value]), words, 3)
     assert same(done, (members, fitness))
     assert np.flatnonzero(members.all(axis=1)).tolist() == ([] if enters is None else [enters])
     assert fitness.tolist() == [value if member == enters else values[member] for member in range(4)]
@@ -109,7 +112,7 @@ def test_the_window_is_n_or_a_twentieth_of_the_population(popsize: int, n: int, 
     rng = np.random.default_rng(popsize + n)
     population, candidates = scored(rng, popsize, n), scored(rng, 30, n)
     words = words32(np.random.default_rng(3), 30 * window)
-    done = rtr(population, population, candidates, np.random.default_rng(3))
+    done = restricted_tournament(population, population, candidates, np.random.default_rng(3))
     assert same(done, slow_tournament(*population, *candidates, words, window))
 
 
@@ -127,11 +130,21 @@ def test_nothing_that_is_given_is_changed_or_given_back(name: str) -> None:
 # The loop
 
 
-def generations(eda: EDA, f: Callable[[Bits], Fitness]) -> Iterator[Bits]:
-    """Run to the end; give the population of each generation, in the objective's coding."""
-    while eda.stop is None:
-        eda.tell(f(eda.ask()))
-        yield eda._population[0] ^ eda._mask
+def populations(f: Callable[[Bits], Fitness], *, n: int, **how: Any) -> list[Scored]:
+    """Run to the end; return the population of each generation with its values."""
+    found: list[Scored] = []
+    engine = Engine(n, seed=how.pop("seed"))
+
+    def look() -> bool:
+        shown = engine.insight()
+        assert shown is not None
+        found.append((shown.rows, shown.fitness))
+        return False
+
+    engine.on_generation = look
+    engine.start(eda(engine, replacement=how.pop("replacement", "rtr"), **how))
+    run_in_batches(engine, f)
+    return found
 
 
 def two_peaks(x: Bits) -> Fitness:
@@ -140,24 +153,20 @@ def two_peaks(x: Bits) -> Fitness:
 
 @pytest.mark.parametrize("popsize", [2, 3, 7, 50, 101])
 def test_the_population_keeps_its_size_and_its_best(popsize: int) -> None:
-    eda = EDA(n=9, model=UMDA(), popsize=popsize, seed=7, limits=Limits(max_generations=25), replacement="rtr")
     best = -np.inf
-    for population in generations(eda, two_peaks):
-        assert population.shape == (popsize, 9)
-        fitness = two_peaks(population)
-        assert np.array_equal(fitness, eda._population[1])  # rows and values move together
-        assert eda.best is not None
-        assert eda.best.fitness == fitness.max() >= best
-        best = fitness.max()
+    for rows, values in populations(two_peaks, n=9, model=UMDA(), popsize=popsize, seed=7, max_generations=25):
+        assert rows.shape == (popsize, 9)
+        assert np.array_equal(two_peaks(rows), values)  # rows and values move together
+        assert values.max() >= best
+        best = values.max()
 
 
 def test_niching_keeps_both_optima_of_hiff() -> None:
-    """Both have the same fitness: what drift takes from the one without niching, it cannot take with it."""
+    """Both have the same value: without niching, drift takes one of them."""
 
     def rarer_optimum(replacement: str, seed: int) -> int:
-        limits = Limits(max_generations=40)
-        eda = EDA(n=16, model=BayesNet(), popsize=200, seed=seed, limits=limits, replacement=replacement)
-        *_, last = generations(eda, HIFF(n=16).evaluate)
+        how = {"popsize": 200, "max_generations": 40, "replacement": replacement, "seed": seed}
+        *_, (last, _) = populations(HIFF(n=16).evaluate, n=16, model=BayesNet(), **how)
         ones = last.sum(axis=1)
         return min(np.count_nonzero(ones == 0), np.count_nonzero(ones == 16))
 

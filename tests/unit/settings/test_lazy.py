@@ -24,18 +24,22 @@ def loaded():
     return [name for name in ("numba", "llvmlite", "scipy", "threadpoolctl") if name in sys.modules]
 
 from daedal import models, problems
-from daedal.optimizers.eda import EDA
+from daedal.archive import to_rows
+from daedal.engine import Engine
+from daedal.searches.eda import eda
 for name in models.__all__:
     getattr(models, name)
 for name in problems.__all__:
     getattr(problems, name)
 made = [models.DAE(), models.RBM(), models.BayesNet(), models.Tree(), models.ECGA(), problems.NK.random(5, 2, 1)]
 for model in (models.UMDA(), models.PBIL()):
-    optimizer = EDA(n=10, model=model, popsize=20, seed=1)
+    engine = Engine(10, seed=1)
+    engine.start(eda(engine, model=model, popsize=20))
     for _ in range(3):
-        optimizer.tell(optimizer.ask().sum(axis=1))
+        batch = engine.ask()
+        engine.tell(batch, [float(c.bit_count()) for c in batch])
 print(loaded())
-problems.OneMax(n=3).evaluate(optimizer.ask()[:, :3].copy())
+problems.OneMax(n=3).evaluate(to_rows([1, 2], 3))
 print("numba" in loaded())
 """
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from daedal.optimizers.registry import find_algorithm
+import daedal
+from daedal.searches.registry import find_algorithm
 from daedal.settings.plugins import load, place_in_file
 
 FILES = {
@@ -51,7 +52,7 @@ shy, odd = Shy(), Odd()
 def ours(function):
     function(None)
 
-def build(n, seed, limits, initial):
+async def search(f):
     return {}["nothing"]
 """
 
@@ -68,7 +69,7 @@ def test_who_raised_is_known(tmp_path: Path) -> None:
     file.write_text(MINE)
     for name, line in {"shy": 3, "odd": 6}.items():
         assert place_in_file(raised_by(lambda name=name: find_algorithm(f"{file}:{name}"))) == f"{file}, line {line}"
-    build = find_algorithm(f"{file}:build").configuration
-    assert place_in_file(raised_by(lambda: build.build(n=3))) == f"{file}, line 14"
+    search = f"{file}:search"
+    assert place_in_file(raised_by(lambda: daedal.maximize("onemax:n=3", algorithm=search))) == f"{file}, line 14"
     assert place_in_file(raised_by(lambda: load(f"{file}:ours")(find_algorithm))) is None
     assert place_in_file(raised_by(lambda: find_algorithm("no such"))) is None

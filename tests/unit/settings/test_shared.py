@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from daedal.optimizers.registry import find_algorithm
 from daedal.run.config import RunConfig
+from daedal.searches.registry import find_algorithm
 from daedal.settings.shared import Shared
 from daedal.studies.worker import run_quietly
 

@@ -1,24 +1,31 @@
-"""The search for subsets: its model, its neighbours, its limits, and that it goes on to the bit."""
+"""The search for subsets: its model, its neighbors, its limits, and that an interrupted run resumes the same."""
 
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from engine_driver import Driven, drive
 from numpy.typing import NDArray
+from run_helpers import Calls, told
 from scipy.stats import multivariate_normal
 
-from daedal.limits import Limits, StopReason
+import daedal
+from daedal.archive import to_rows
+from daedal.engine import Engine
+from daedal.limits import StopReason
 from daedal.sklearn.limits import default_evaluations, feature_limits
 from daedal.sklearn.neighbours import neighbours
 from daedal.sklearn.relevance import relevance
-from daedal.sklearn.search import SubsetSearch
+from daedal.sklearn.search import subsets
 from daedal.sklearn.subset_model import Kernel, SubsetModel, best_kernel
-from daedal.types import Bits
+from daedal.types import Bits, Fitness
 
 
-def subsets(n: int, least: int, most: int) -> set[bytes]:
+def all_subsets(n: int, least: int, most: int) -> set[bytes]:
     rows = [np.isin(np.arange(n), chosen) for k in range(least, most + 1) for chosen in combinations(range(n), k)]
     return {row.astype(np.uint8).tobytes() for row in rows}
 
@@ -29,18 +36,18 @@ def score(rows: Bits) -> NDArray[np.float64]:
     return rows @ worth - 0.8 * rows[:, 0] * rows[:, 1:4].sum(axis=1)
 
 
-def search(n: int = 16, **given: object) -> SubsetSearch:
-    settings = {"at_most": 4, "relevance": np.zeros(n), "limits": Limits(max_evaluations=200), "seed": 1, **given}
-    return SubsetSearch(n=n, **settings)  # type: ignore[arg-type]
+def search(n: int = 16, *, objective: Any = score, most: int | None = 200, **given: Any) -> Driven:
+    settings = {"at_most": 4, "relevance": np.zeros(n), **given}
+    return drive(lambda f: subsets(f, **settings), objective, n=n, most=most)
 
 
 @pytest.mark.parametrize(("least", "most"), [(1, 3), (2, 2), (1, 6), (3, 5)])
 def test_neighbours_are_all_that_differ_by_one_feature_or_an_exchange(least: int, most: int) -> None:
-    for at in subsets(6, least, most):
+    for at in all_subsets(6, least, most):
         row = np.frombuffer(at, np.uint8)
         near = neighbours(row, at_least=least, at_most=most)
         expected = set()
-        for other in subsets(6, least, most):
+        for other in all_subsets(6, least, most):
             new = np.frombuffer(other, np.uint8)
             differing = (new != row).sum()
             if differing == 1 or (differing == 2 and new.sum() == row.sum()):
@@ -51,50 +58,53 @@ def test_neighbours_are_all_that_differ_by_one_feature_or_an_exchange(least: int
 
 @pytest.mark.parametrize(("least", "most"), [(1, 3), (2, 2), (1, 6), (3, 5), (6, 6), (1, 1)])
 def test_every_subset_is_found_once(least: int, most: int) -> None:
-    """Also where the forward pass comes to what was among the first rows."""
-    optimizer = search(6, at_least=least, at_most=most, limits=None)
-    while optimizer.stop is None:
-        optimizer.tell(score(optimizer.ask()))
-    assert optimizer.stop is StopReason.EXHAUSTED
-    assert {row.tobytes() for row in optimizer.rows} == subsets(6, least, most)
-    assert len(optimizer.rows) == len(subsets(6, least, most))
+    """Also where the forward pass comes to what was among the first candidates."""
+    asked = [c for batch in search(6, most=None, at_least=least, at_most=most).asked for c in batch]
+    assert {row.tobytes() for row in to_rows(asked, 6)} == all_subsets(6, least, most)
+    assert len(asked) == len(all_subsets(6, least, most))
+
+
+def test_a_run_in_which_every_subset_was_evaluated_is_exhausted() -> None:
+    async def pairs(f: Engine) -> None:
+        await subsets(f, at_least=2, at_most=2, relevance=np.zeros(6))
+
+    space = daedal.Space(features=daedal.Subset(6, exactly=2))
+    result = daedal.maximize(lambda values: values["features"] @ np.arange(6.0), space, algorithm=pairs, seed=1)
+    assert result.stop is StopReason.EXHAUSTED
+    assert (result.best, result.evaluated) == ({"features": [4, 5]}, 15)
 
 
 def test_exchanges_leave_what_forward_selection_would_keep() -> None:
-    optimizer = search(at_most=3, relevance=np.arange(16.0)[::-1], limits=Limits(max_evaluations=90))
-    while optimizer.stop is None:
-        optimizer.tell(score(optimizer.ask()))
-    assert optimizer.best is not None
-    np.testing.assert_array_equal(np.flatnonzero(optimizer.best.x), [1, 2, 3])
+    best = search(at_most=3, relevance=np.arange(16.0)[::-1], most=90).f.best
+    assert best == 0b1110
     assert np.argmax(score(np.eye(16, dtype=np.uint8))) == 0  # where a forward selection begins, and stays
 
 
-def test_scores_that_are_infinite_or_all_alike_stop_nothing() -> None:
-    for value in (-np.inf, 3.0):
-        optimizer = search(limits=Limits(max_evaluations=120))
-        while optimizer.stop is None:
-            rows = optimizer.ask()
-            optimizer.tell(np.where(rows[:, 0] == 1, -np.inf, value))
-        assert optimizer.evaluations == 120
+@pytest.mark.parametrize("value", [-np.inf, 3.0])
+def test_scores_that_are_infinite_or_all_alike_stop_nothing(value: float) -> None:
+    def worth(rows: Bits) -> Fitness:
+        return np.where(rows[:, 0] == 1, -np.inf, value)
+
+    assert search(objective=worth, most=120).evaluations == 120
 
 
-@pytest.mark.parametrize("batches", [1, 3, 9])
-def test_a_search_that_is_restored_goes_on_the_same(batches: int) -> None:
-    first, second = search(), search()
-    for _ in range(batches):
-        first.tell(score(first.ask()))
-    first.ask()
-    second.restore(first.state())
-    for _ in range(5):
-        rows = first.ask()
-        np.testing.assert_array_equal(rows, second.ask())
-        first.tell(score(rows))
-        second.tell(score(rows))
+@pytest.mark.parametrize("evaluations", [1, 25, 90])
+def test_an_interrupted_run_resumes_the_same(tmp_path: Path, evaluations: int) -> None:
+    async def three(f: Engine) -> None:
+        await subsets(f, at_most=3, relevance=np.zeros(f.n))
+
+    how: dict[str, Any] = {"vectorized": False, "algorithm": three, "shuffle": False}
+    whole = Calls(score)
+    expected = daedal.maximize(whole, 16, seed=1, max_evaluations=100, **how)
+    first, second, file = Calls(score, evaluations + 1), Calls(score), tmp_path / "run.db"
+    assert daedal.maximize(first, 16, seed=1, max_evaluations=100, run=file, **how).stop is StopReason.INTERRUPTED
+    result = daedal.resume(file, second, algorithm=three)
+    assert first.seen + second.seen == whole.seen
+    assert told(result) == told(expected)
 
 
 def test_few_evaluations_leave_something_for_the_search() -> None:
-    optimizer = search(200, relevance=np.arange(200.0), limits=Limits(max_evaluations=30))
-    rows = optimizer.ask()
+    rows = to_rows(search(200, relevance=np.arange(200.0), most=30).asked[0], 200)
     assert (rows.sum(axis=1) == 1).sum() == 10
     assert rows[:, :190].sum() == 0
 

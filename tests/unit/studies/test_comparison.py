@@ -18,7 +18,7 @@ from run_helpers import without_clocks
 import daedal
 from daedal.evaluation.caller import ObjectiveError
 from daedal.limits import Limits
-from daedal.optimizers.registry import find_algorithm
+from daedal.searches.registry import find_algorithm
 from daedal.problems import Problem, Trap
 from daedal.result import Result
 from daedal.run.config import RunConfig

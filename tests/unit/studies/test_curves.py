@@ -12,7 +12,7 @@ import pytest
 from budget_helpers import STUDY as BUDGETS
 from budget_helpers import some_runs
 
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 from daedal.studies.anytime import anytime_curves
 from daedal.studies.curves import failed_runs, known_optimum, runtime_curves, size_curves
 from daedal.studies.run import Run, packed_history

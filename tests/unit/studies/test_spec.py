@@ -14,8 +14,8 @@ import pytest
 
 from daedal.limits import Limits
 from daedal.objectives.spec import FileFunction
-from daedal.optimizers.configuration import Algorithm
-from daedal.optimizers.registry import algorithms
+from daedal.searches.algorithm import Algorithm
+from daedal.searches.registry import algorithms
 from daedal.problems import NK, write_nk
 from daedal.studies.example import EXAMPLE
 from daedal.studies.spec import POPSIZES, Cell, Study, StudyAlgorithm
@@ -24,8 +24,8 @@ BASE: dict[str, Any] = {"problems": ["onemax:n=8"], "algorithms": ["umda"], "pop
 
 CODE = """
 import daedal
-from daedal.optimizers.configuration import Algorithm
-from daedal.optimizers.eda import EDAConfiguration
+from daedal.searches.algorithm import Algorithm
+from daedal.searches.presets import EDAConfiguration
 
 number = 3
 

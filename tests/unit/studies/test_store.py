@@ -22,7 +22,7 @@ from study_helpers import CLOCK, OLD_STUDY, Inline, old_store
 
 import daedal
 from daedal.limits import StopReason
-from daedal.optimizers.records import Generation
+from daedal.result.records import Generation
 from daedal.result import Result
 from daedal.studies.analysis import analyse
 from daedal.studies.environment import environment

@@ -1,0 +1,58 @@
+"""The archive: candidates as integers and as rows, each evaluated one once, with its parent and its constraints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from daedal.archive import Archive, to_candidates, to_rows
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 64, 65, 130])
+def test_rows_and_integers_are_the_same_candidates(n: int) -> None:
+    rows = np.random.default_rng(n).integers(0, 2, (7, n), dtype=np.uint8)
+    candidates = to_candidates(rows)
+    assert candidates == [sum(int(bit) << i for i, bit in enumerate(row)) for row in rows]
+    back = to_rows(candidates, n)
+    assert back.dtype == np.uint8
+    assert np.array_equal(back, rows)
+
+
+def test_no_candidates_are_no_rows() -> None:
+    assert to_candidates(np.empty((0, 9), np.uint8)) == []
+    assert to_rows([], 9).shape == (0, 9)
+
+
+def test_a_candidate_keeps_its_first_value_place_and_parent() -> None:
+    archive = Archive(3)
+    archive.add(5, 1.0, None)
+    archive.add(4, -np.inf, 5)
+    archive.add(5, 2.0, 4)
+    assert (len(archive), archive.order, archive.parents) == (2, [5, 4], [None, 5])
+    assert (archive[5], archive[4], 4 in archive, 0 in archive) == (1.0, -np.inf, True, False)
+    with pytest.raises(KeyError):
+        archive[0]
+
+
+def test_constraint_values_are_kept_by_place_and_nan_if_unknown() -> None:
+    archive = Archive(2)
+    archive.add(0, 1.0, None)
+    archive.add(1, 2.0, None, [2.0, -0.5])
+    archive.add(2, 3.0, None)
+    known = archive.amounts_of([1, 0, 2], 2)
+    assert known[0].tolist() == [2.0, -0.5]
+    assert np.isnan(known[1:]).all()
+    assert archive.amounts_of([], 2).shape == (0, 2)
+
+
+def test_all_candidates_come_in_pieces_in_the_order_of_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daedal.archive._PIECE", 3)
+    archive = Archive(4)
+    order = [9, 3, 15, 0, 7, 1, 2]
+    for place, candidate in enumerate(order):
+        archive.add(candidate, float(place), None)
+    pieces = list(archive.pieces())
+    assert [len(rows) for rows, _ in pieces] == [3, 3, 1]
+    assert to_candidates(np.concatenate([rows for rows, _ in pieces])) == order
+    assert np.concatenate([values for _, values in pieces]).tolist() == list(range(7))
+    assert to_candidates(archive.rows(np.array([2, 0]))) == [15, 9]
