@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 # Tests start hundreds of commands, each of which would otherwise compile all of daedal's modules again.
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
-PARTS := contracts library pages commands studies laws rooms accelerators quick-attack
+PARTS := contracts library pages commands studies laws rooms quick-attack
 
 .PHONY: demo test lint docs $(PARTS) attack bench reference reproduce clean
 
@@ -36,8 +36,6 @@ pages := $(wildcard tests/e2e/test_docs.py tests/e2e/test_examples.py tests/e2e/
 studies := $(filter-out $(pages),$(wildcard tests/e2e/test_[p-z]*.py))
 commands := $(filter-out $(pages) $(studies),$(wildcard tests/e2e/test_*.py))
 laws := tests/statistical
-# In a process of its own: JAX starts threads, after which no test may fork.
-accelerators := tests/accelerators
 quick-attack := tests/attack
 $(PARTS): $(TOOLS)
 	$(BIN)/python -m pytest $($@)

@@ -72,7 +72,7 @@ _MESSAGES = {
     StopReason.EXHAUSTED: "Every solution was evaluated: there is none better.",
     StopReason.CALLBACK: "The callback asked to stop.",
     StopReason.INTERRUPTED: "The run was interrupted; this is the best so far.",
-    StopReason.UNFINISHED: "The run is under way or was interrupted; this is the best so far, and daedal resume continues.",
+    StopReason.UNFINISHED: "The run is under way or was interrupted; this is the best so far; daedal resume continues.",
 }
 
 

@@ -34,13 +34,13 @@ PROBLEMS = (
 FILES = (*zoo.PLAIN, *zoo.KINDS, *zoo.LINKS, *zoo.OTHERS, *zoo.NODES)
 PATHS = (
     *FILES, "new", "new.db", "new.csv", "new.md", "new.tex", "new.json", "new.parquet", "folder/new", "nowhere/new",
-    "./run.ckpt", "folder/../mine.py", "a\udcffb", "a b", "-x", "x" * 300, "", "\x1b[31m", ".", "..", "/",
+    "./run.db", "folder/../mine.py", "a\udcffb", "a b", "-x", "x" * 300, "", "\x1b[31m", ".", "..", "/",
     "/dev/full", "/dev/stdout",
 )  # fmt: skip
-SOURCES = ("saved.npz", "saved.npz", "run.ckpt", "own.ckpt", "store.db", "budgets.db", "link.ckpt", "cache.db", *PATHS)
+SOURCES = ("run.db", "run.db", "own.db", "store.db", "budgets.db", "link.run", *PATHS)
 BASES: dict[str, tuple[str, ...]] = {
     "solve": ("PROBLEM", "-a", "umda", "--popsize", "20", "--seed", "1", "--n", "8", "--max-evaluations", "60"),
-    "resume": ("run.ckpt",),
+    "resume": ("run.db",),
     "report": ("SOURCE", "-o", "new.html"),
     "compare": ("PROBLEM", "-a", "umda", "-a", "ils", "--runs", "2", "--n", "8", "--max-evaluations", "60"),
     "list": (),
@@ -83,52 +83,61 @@ WEIGHTS = {
 SLOW = {"--dask", "--watch", "--install-completion", "--show-completion"}
 """Seconds to start, no end, or changes to a shell's own files: not drawn."""
 
-OUTPUTS = {
-    "--checkpoint": "checkpoint", "--cache": "cache", "--store": "store", "--output": "table", "-o": "table",
-    "--log": "folder", "--save": "run",
-}  # fmt: skip
+OUTPUTS = {"--run": "run", "--store": "store", "--output": "table", "-o": "table", "--log": "folder"}
 WRITES_STORE = ("study run", "study merge", "reproduce table1", "reproduce figures")
-BESIDE = ("", ".previous", "-wal", "-shm", "-journal", ".lock")
+BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 
 
 @functools.cache
-def options_of(command: str) -> dict[str, bool]:
-    """Ask the command line itself what options a command has, and whether each takes a value."""
+def commands() -> dict[str, Any]:
+    """Ask the command line itself what commands there are."""
     import typer.main
 
     from daedal.cli.app import app
 
-    found: Any = typer.main.get_command(app)
-    for word in command.split():
-        found = found.get_command(None, word)
-    options: dict[str, bool] = {}
-    for parameter in found.params:
+    def listed(group: Any, above: tuple[str, ...]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for word in group.list_commands(None):
+            one = group.get_command(None, word)
+            found |= listed(one, (*above, word)) if hasattr(one, "list_commands") else {" ".join((*above, word)): one}
+        return found
+
+    return listed(typer.main.get_command(app), ())
+
+
+@functools.cache
+def options_of(command: str) -> dict[str, tuple[str, ...]]:
+    """Ask the command line itself what options a command has, and give values that each may well take."""
+    options: dict[str, tuple[str, ...]] = {"--help": ()}
+    for parameter in commands()[command].params:
         names = [name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")]
-        options |= {name: not getattr(parameter, "is_flag", False) for name in names if name not in SLOW}
-    return options | {"--help": False}
+        kind = str(parameter.type_descriptor.annotation)
+        values = () if getattr(parameter, "is_flag", False) else PATHS if "Path" in kind else ("1", "2", "3", "8")
+        options |= {name: values and GOOD.get(name, values) for name in names if name not in SLOW}
+    return options
 
 
 _ALGORITHMS = ("umda", "pbil", "boa", "mix", "ils", "auto", "mine.py:f", "tree")
 GOOD: dict[str, tuple[str, ...]] = {
     "--algorithm": _ALGORITHMS, "-a": _ALGORITHMS, "--set": ("popsize=30", "selection=truncation"),
-    "--every": ("1", "1s"), "--popsize": ("20", "auto"), "--on-error": ("raise", "worst", "retry:2", "retry:1,worst"),
+    "--popsize": ("20", "auto"), "--on-error": ("raise", "worst", "retry:2", "retry:1,worst"),
     "--workers": ("1", "1", "1", "2"), "--initial": ("rows.txt", "valued.txt", *PATHS),
+    "--known": ("run.db", "own.db", "known.csv", *PATHS), "--run": ("new.db", "run.db", "own.db", *PATHS),
     "--test": ("signed-rank", "mann-whitney"), "--problem": ("onemax:n=8", "nk"), "--max-seconds": ("1", "0.01"),
     "--timeout": ("5",), "--n": ("8", "4", "1", "9"), "--runs": ("1", "2"), "--confirm": ("0", "1"),
-    "--max-popsize": ("20", "50"), "--name": ("mine",), "--budget": ("20", "30"), "--nk-dir": PATHS,
-    "--space": ("space.toml", "space.toml", *PATHS), "--repeats": ("2", "3"), "--log": ("folder", "new", "mine.py"),
-    "--format": ("rich", "markdown", "latex", "csv", "json", "parquet"), **dict.fromkeys(OUTPUTS, PATHS),
+    "--max-popsize": ("20", "50"), "--budget": ("20", "30"), "--space": ("space.toml", "space.toml", *PATHS),
+    "--log": ("folder", "new", "mine.py"), "--format": ("rich", "markdown", "latex", "csv", "json", "parquet"),
 }  # fmt: skip
-"""Values that an option may well take; numbers where nothing is said."""
+"""Values that an option may well take, where its type does not tell."""
 
 
 def draw(rng: random.Random) -> tuple[str, list[str]]:
     """Draw a command and its words."""
     if rng.random() < 0.02:
         return "", [odd_text(rng) for _ in range(rng.randrange(3))]
-    command = rng.choices(list(BASES), [WEIGHTS.get(name, 4) for name in BASES])[0]
+    command = rng.choices(list(commands()), [WEIGHTS.get(name, 4) for name in commands()])[0]
     places = {"PROBLEM": PROBLEMS, "PATH": PATHS, "SOURCE": SOURCES}
-    base = SPACED if command == "solve" and rng.random() < 0.1 else BASES[command]
+    base = SPACED if command == "solve" and rng.random() < 0.1 else BASES.get(command, ())
     words = [rng.choice(places[word]) if word in places else word for word in base]
     options = options_of(command)
     for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4))):
@@ -144,8 +153,7 @@ def draw(rng: random.Random) -> tuple[str, list[str]]:
             option = rng.choice(list(options))
             words.append(option)
             if options[option]:
-                good = rng.choice(GOOD.get(option, ("1", "2", "3", "8")))
-                words.append(good if rng.random() < 0.6 else odd_text(rng))
+                words.append(rng.choice(options[option]) if rng.random() < 0.6 else odd_text(rng))
     return command, [word.replace("\0", "") for word in words]
 
 
@@ -165,7 +173,7 @@ def named_outputs(command: str, words: list[str]) -> dict[str, str]:
         if kind and (kind != "store" or command in WRITES_STORE):
             found[value] = kind
     if command == "resume":
-        found |= dict.fromkeys(words, "resumed")
+        found |= dict.fromkeys(words, "run")
     if command == "study init":
         found |= dict.fromkeys(words, "new")
     defaults = {"reproduce table1": ("repro.db", "store"), "reproduce figures": ("repro-figures.db", "store")}
@@ -176,9 +184,7 @@ def named_outputs(command: str, words: list[str]) -> dict[str, str]:
     return found
 
 
-def changes(
-    before: dict[str, str], after: dict[str, str], outputs: dict[str, str], folder: Path, force: bool
-) -> list[str]:
+def changes(before: dict[str, str], after: dict[str, str], outputs: dict[str, str], folder: Path) -> list[str]:
     """Say which files have changed that must not."""
     allowed: dict[str, str] = {}
     for name, kind in outputs.items():
@@ -197,21 +203,15 @@ def changes(
         )
         if name not in allowed and not inside:
             found.append(f"changed a file that was not named as an output: {name}")
-        elif name in before and not may_replace(name, allowed.get(name, "folder"), force):
+        elif name in before and not may_replace(name, allowed.get(name, "folder")):
             found.append(f"changed a file of another kind: {name} ({before[name][:20]}...)")
     return found
 
 
-def may_replace(name: str, kind: str, force: bool) -> bool:
+def may_replace(name: str, kind: str) -> bool:
     """Whether an output of a kind may take the place of a file in the zoo."""
     there = zoo.KINDS.get(name, "other")
-    if there == "empty":
-        return True
-    if kind == "resumed":
-        return there == "checkpoint"
-    if kind == "checkpoint":
-        return there == "checkpoint" and force
-    return there == kind and kind != "new"
+    return there == "empty" or (there == kind and kind != "new")
 
 
 def attempt(case: Case) -> Tried:
@@ -228,7 +228,7 @@ def attempt(case: Case) -> Tried:
     if "--json" in words and ended.code == 0 and "-h" not in words and "--help" not in words:
         problems += not_json(ended.out)
     outputs = named_outputs(command, words)
-    problems += changes(before, zoo.listed(case.folder), outputs, case.folder, "--force" in words)
+    problems += changes(before, zoo.listed(case.folder), outputs, case.folder)
     return Tried(shlex.join(["daedal", *(word if len(word) < 200 else word[:200] + "..." for word in line)]), problems)
 
 

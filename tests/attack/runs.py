@@ -55,7 +55,8 @@ MODES: dict[str, list[str]] = {
     "persistent": ["cmd:./program", "--persistent"],
     "programs": ["cmd:./program", "--workers", "2"],
 }
-ALGORITHMS = {"umda": ["--popsize", "30"], "boa": ["--popsize", "30"], "mix": [], "ils": []}
+SIZED = ["--popsize", "30", "--max-generations", "4"]
+ALGORITHMS = {"umda": SIZED, "boa": SIZED, **dict.fromkeys(("auto", "mix", "ils"), ["--max-evaluations", "120"])}
 CLOCKS = ("seconds", "cpu_seconds", "objective_seconds")
 
 
@@ -68,30 +69,25 @@ def furnish(folder: Path) -> None:
     program.chmod(0o755)
 
 
-def solving(
-    mode: str, algorithm: str, *, cache: bool = False, every: str = "1", checkpoint: str = "run.ckpt"
-) -> list[str]:
-    """Give the words of a run; generations end it, because what is in a cache costs no evaluation."""
-    words = [
-        "solve",
-        *MODES[mode],
-        "--n",
-        "12",
-        "-a",
-        algorithm,
-        *ALGORITHMS[algorithm],
-        "--seed",
-        "3",
-        "--max-generations",
-        "4",
-    ]
-    words += ["--target", "1000", "--json", "--checkpoint", checkpoint, "--every", every]
-    return words + (["--cache", "cache.db", "--name", "f"] if cache else [])
+def solving(mode: str, algorithm: str, *, run: str = "run.db") -> list[str]:
+    """Give the words of a run, which are also those that continue it."""
+    words = ["solve", *MODES[mode], "--n", "12", "-a", algorithm, *ALGORITHMS[algorithm], "--seed", "3"]
+    return [*words, "--target", "1000", "--json", "--run", run]
 
 
-def resuming(mode: str, checkpoint: str = "run.ckpt") -> list[str]:
+def resuming(mode: str, run: str = "run.db") -> list[str]:
     """Give the words that go on with it."""
-    return ["resume", checkpoint, MODES[mode][0], "--json", *(["--persistent"] if mode == "persistent" else [])]
+    return ["resume", run, MODES[mode][0], "--json", *(["--persistent"] if mode == "persistent" else [])]
+
+
+def has_begun(path: Path) -> bool:
+    """Whether a file holds a run: it is made before the run is in it."""
+    from daedal.run.run_file import run_numbers
+
+    try:
+        return bool(run_numbers(path))
+    except (OSError, ValueError):
+        return False
 
 
 @functools.cache
@@ -141,10 +137,9 @@ def told(ended: Ended) -> dict[str, Any]:
     return report
 
 
-def differences(came: dict[str, Any], expected: dict[str, Any], *, apart_from: tuple[str, ...] = ()) -> list[str]:
+def differences(came: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     """Say in what two reports differ."""
-    names = sorted(came.keys() | expected.keys() - set(apart_from))
-    odd = [name for name in names if name not in apart_from and came.get(name) != expected.get(name)]
+    odd = [name for name in sorted(came.keys() | expected.keys()) if came.get(name) != expected.get(name)]
     return [f"ended with another result: {name} {came.get(name)!r}, not {expected.get(name)!r}"[:200] for name in odd]
 
 

@@ -18,17 +18,9 @@ from values import odd_text, odd_value
 
 WEIGHTS = (3.0, -1.5, 2.0, 0.5, -1.0, 4.0, 1.0, -0.25, 2.5, 1.5, -2.0, 0.75)
 LIMITS = (
-    "max_evaluations",
-    "max_generations",
-    "max_seconds",
-    "patience",
-    "target",
-    "seed",
-    "n",
-    "every",
-    "workers",
-    "timeout",
-)
+    "max_evaluations", "max_generations", "max_seconds", "patience", "target", "seed", "n", "workers", "timeout",
+    "repeats", "asynchronous", "deduplicate", "known", "run",
+)  # fmt: skip
 
 
 def objective(x: Any) -> Any:
@@ -69,8 +61,6 @@ def by_keywords(case: Case) -> Tried:
         import daedal
 
         warnings.simplefilter("ignore")
-        if "every" in limits:
-            limits["checkpoint"] = "run.ckpt"
         try:
             result = daedal.maximize(objective, algorithm=algorithm, initial=initial, **limits | chosen)
         except (ValueError, TypeError) as error:

@@ -25,23 +25,25 @@ def attempt(case: Case) -> Tried:
     if what == "compare":
         return _compare(case, number)
     mode, algorithm = rng.choice(list(runs.MODES)), rng.choice(list(runs.ALGORITHMS))
-    cache = rng.random() < 0.4
-    words = runs.solving(mode, algorithm, cache=cache, every=rng.choice(("1", "1", "0.01s")))
+    words = runs.solving(mode, algorithm)
     expected = runs.undisturbed(mode, algorithm)
     problems: list[str] = []
     shown = []
-    begun = 0  # anew, because the one before had come to no checkpoint
     for turn in range(rng.choice((1, 1, 2))):  # what goes on is broken off, too
-        again = (case.folder / "run.ckpt").exists()
-        begun += not again
         calls = rng.randint(1, max(1, int(expected["carried_out"] * 0.7)))
-        line = runs.resuming(mode) if again else words
         shown.append(f"{signal.Signals(number).name} after {calls} calls")
+        line = _going_on(case, mode, words)
         problems += _signalled(case, line, number, calls, name=f"-{turn}", to_group=rng.random() < 0.5)
-    begun += not (case.folder / "run.ckpt").exists()
-    warm = cache and begun > 1  # what began anew finds in the cache what the one before had found
-    problems += _finished(case, mode, words, expected, warm=warm)
+    ended = launch(command_line(_going_on(case, mode, words)), case.folder, name="-last").wait(LONG)
+    problems += ended.complaints(codes=(0,))
+    if ended.code == 0:
+        problems += runs.differences(runs.told(ended), expected)
     return Tried(f"{' and '.join(shown)}: daedal {' '.join(words)}", problems)
+
+
+def _going_on(case: Case, mode: str, words: list[str]) -> list[str]:
+    """Give the words that go on with a run: the same ones, or those of `resume`, where there is something to resume."""
+    return runs.resuming(mode) if runs.has_begun(case.folder / "run.db") and case.rng.random() < 0.5 else words
 
 
 def _signalled(
@@ -66,22 +68,12 @@ def _signalled(
 
 
 def _unsaid(case: Case, line: list[str], ended: Ended, *, at_once: bool) -> list[str]:
-    """Say what a run owes that was told to end: the best so far, and a checkpoint, once there is a value."""
-    kept = (case.folder / "run.ckpt").exists()
+    """Say what a run owes that was told to end: the best so far, and its file, once there is a value."""
+    kept = runs.has_begun(case.folder / "run.db")
     elsewhere = any(word.startswith("cmd:") or word == "--workers" for word in line)
     if at_once and elsewhere and not ended.out:
         return []  # calls are counted where they are made, and the first values were still on their way
-    return not_json(ended.out) + ([] if kept else ["no checkpoint was written"])
-
-
-def _finished(case: Case, mode: str, words: list[str], expected: dict[str, object], *, warm: bool) -> list[str]:
-    """Let a run go on to its end; say in what it differs from one that was never disturbed."""
-    again = (case.folder / "run.ckpt").exists()
-    ended = launch(command_line(runs.resuming(mode) if again else words), case.folder, name="-last").wait(LONG)
-    problems = ended.complaints(codes=(0,))
-    if ended.code == 0:
-        problems += runs.differences(runs.told(ended), expected, apart_from=("carried_out", "cached") if warm else ())
-    return problems
+    return not_json(ended.out) + ([] if kept else ["no run is in the file"])
 
 
 def _study(case: Case, number: signal.Signals) -> Tried:

@@ -70,6 +70,7 @@ PLAIN = {
     "rows.txt": "# rows\n00000000\n11110000\n",
     "valued.txt": "00000000 0\n11110000 4\n",
     "data.csv": "a,b\n1,2\n",
+    "known.csv": "x0,x1,x2,x3,x4,x5,x6,x7,fitness\n0,0,0,0,0,0,0,0,0\n1,1,1,1,0,0,0,0,4\n",
     "report.md": "# A report\n",
     "space.toml": SPACE,
     "values.jsonl": '{"size": 3, "mode": "fast", "some": [1], "order": [2, 0, 1], "fitness": 4}\n',
@@ -77,13 +78,12 @@ PLAIN = {
     **{name: text for name, (_, text) in problem_files.FILES.items()},
 }
 KINDS = {
-    "run.ckpt": "checkpoint", "run.ckpt.previous": "checkpoint", "own.ckpt": "checkpoint", "store.db": "store",
-    "budgets.db": "store", "cache.db": "cache", "land.nk": "nk", "tiny.nk": "nk", "data.csv": "table",
-    "report.md": "table", "saved.npz": "run", "empty": "empty",
+    "run.db": "run", "own.db": "run", "store.db": "store", "budgets.db": "store", "land.nk": "nk", "tiny.nk": "nk",
+    "data.csv": "table", "known.csv": "table", "report.md": "table", "empty": "empty",
 }  # fmt: skip
 """What may be replaced, and by what: everything else that is there stays as it is."""
 
-LINKS = {"link": "notes.txt", "link.ckpt": "run.ckpt", "link.db": "store.db", "dangling": "nowhere", "loop": "loop"}
+LINKS = {"link": "notes.txt", "link.run": "run.db", "link.db": "store.db", "dangling": "nowhere", "loop": "loop"}
 OTHERS = ("folder", "fifo")
 NODES = ("zero", "full", "null")
 
@@ -108,10 +108,8 @@ def contents() -> dict[str, bytes]:
             with Store(folder / store) as opened:
                 run_study(Study.from_file(folder / text), opened, Order(), pool=Inline())
         few = {"algorithm": "umda", "popsize": 20, "seed": 1, "callback": lambda record: record.generation == 2}
-        daedal.maximize("trap:k=4,n=8", checkpoint=folder / "run.ckpt", every=1, **few)
-        daedal.maximize(ones, 8, checkpoint=folder / "own.ckpt", every=1, **few)
-        daedal.maximize("onemax:n=8", cache=folder / "cache.db", **few)
-        daedal.maximize("trap:k=4,n=8", **few | {"algorithm": "dae"}).save(folder / "saved.npz")
+        daedal.maximize("trap:k=4,n=8", run=folder / "run.db", **few | {"algorithm": "dae"})
+        daedal.maximize(ones, 8, run=folder / "own.db", **few)
         write_nk(NK.random(8, 2, 1), folder / "land.nk")
         for path in folder.iterdir():
             if path.name in KINDS:

@@ -127,15 +127,6 @@ class Model(ABC):
         if self.compiled:
             _load_kernels(type(self))
 
-    def prepare_for(self, *, parents: int, candidates: int, n: int) -> None:
-        """Prepare for so many rows of n variables to fit, and to draw: the same for all numbers, as a rule."""
-        self.prepare()
-
-    @property
-    def keeps_compiled(self) -> bool:
-        """Whether what `prepare` compiles is kept on disk, so that other processes need not compile it again."""
-        return True
-
     @property
     def explanation(self) -> str:
         """What it chose to do, for the result, in a sentence: nothing, as a rule."""

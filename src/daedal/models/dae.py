@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from daedal.models.base import Fitted, Model
-from daedal.models.jax_backend.devices import device_name, find_device
-from daedal.models.jax_backend.fitting import fit_networks
 from daedal.models.network_checks import check_network
 from daedal.models.network_cost import network_bytes, network_seconds
 from daedal.models.network_fitted import finished, load_kernels
@@ -97,11 +94,6 @@ class DAE(Model):
         What logits are divided by in sampling: below 1 samples are nearer to what is likely, above 1 more different.
     binarise
         Whether each round of sampling draws bits, or only the last.
-    backend
-        What trains and samples: "numba" (kernels for one core), or "jax" (compiled programs on a device, for CPUs,
-        GPUs and TPUs; needs the extra jax).
-    device
-        Device of JAX, such as "cpu", "gpu" or "gpu:1"; None: JAX chooses.
 
     Examples
     --------
@@ -147,8 +139,6 @@ class DAE(Model):
     sampling_start: Literal["random", "parents"] = "random"
     temperature: float = 1.0
     binarise: bool = False
-    backend: Literal["numba", "jax"] = "numba"
-    device: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -183,35 +173,7 @@ class DAE(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedDAE:
         """Train on x, shape (rows, n): from scratch, or from where the last generation ended, as `warm_start` says."""
-        return self.fit_many([x], rngs=[rng], previous=[previous])[0]
-
-    def fit_many(
-        self, parents: Sequence[Bits], *, rngs: Sequence[np.random.Generator],
-        previous: Sequence[Fitted | None] | None = None,
-    ) -> list[FittedDAE]:  # fmt: skip
-        """Train one network on each array of parents, shape (rows, n), as `fit` would, with a stream for each.
-
-        With the backend jax, networks of one shape are trained side by side, by one program.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> rngs = [np.random.default_rng(seed) for seed in range(3)]
-        >>> x = [rng.integers(0, 2, (50, 8), dtype=np.uint8) for rng in rngs]
-        >>> [one.sample(2, rng=rng).shape for one, rng in zip(DAE(max_epochs=5).fit_many(x, rngs=rngs), rngs)]
-        [(2, 8), (2, 8), (2, 8)]
-        """
-        before = [None] * len(parents) if previous is None else previous
-        if not len(parents) == len(rngs) == len(before):
-            raise ValueError(
-                "expected as many streams, and previous fits, as arrays of parents, got "
-                f"{len(parents)} arrays, {len(rngs)} streams and {len(before)} fits"
-            )
-        if self.backend == "jax":
-            found = fit_networks(self, parents, rngs, before)
-        else:
-            found = [train_network(self, *one) for one in zip(parents, rngs, before, strict=True)]
-        return [finished(self, *one) for one in zip(found, parents, rngs, strict=True)]
+        return finished(self, train_network(self, x, rng, previous), x, rng)
 
     def rate(self, n: int) -> float:
         """Give the learning rate for n variables; the more there are, the more go into each hidden unit."""
@@ -231,38 +193,9 @@ class DAE(Model):
 
     def prepare(self) -> None:
         """Compile or load the kernels, for as many layers as there are, so that the clock of a run measures the run."""
-        if self.backend == "jax":
-            find_device(self.device)
-            return
         layers = len(self.widths(3)) - 1
         few = {"max_epochs": 1, "max_rows": None, "starts": 1, "pretrain": min(self.pretrain, 1)}
         load_kernels(replace(self, hidden=(3,) * layers, **few))  # type: ignore[arg-type]
-
-    def prepare_for(self, *, parents: int, candidates: int, n: int) -> None:
-        """Prepare; JAX's programs are for one shape of rows each."""
-        self.prepare()
-        if self.backend == "jax":
-            self._short_fit(parents, n).sample(candidates, rng=np.random.default_rng(0))
-
-    def _short_fit(self, rows: int, n: int) -> FittedDAE:
-        """Fit anything of this shape for an epoch, by the programs that a longer fit would use."""
-        rng = np.random.default_rng(0)
-        x = rng.integers(0, 2, (rows, n), dtype=np.uint8)
-        return finished(self, fit_networks(self, [x], [rng], [None], max_epochs=1)[0], x, rng)
-
-    @property
-    def keeps_compiled(self) -> bool:
-        """Whether what it compiles is of use to other processes: JAX's programs are not."""
-        return self.backend == "numba"
-
-    @property
-    def explanation(self) -> str:
-        """Which device it is that JAX chose, or was told to take."""
-        if self.backend != "jax":
-            return ""
-        with suppress(ValueError):  # a run that never fitted anything may do without JAX
-            return f"JAX, on {device_name(find_device(self.device))}."
-        return ""
 
     def working_bytes(self, rows: int, n: int) -> int:
         """Give the memory, about, that a fit takes: weights, and noise, also that of drawing rows."""

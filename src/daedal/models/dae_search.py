@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import ClassVar
@@ -72,27 +71,9 @@ class DAESearch(DAE):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedDAESearch:  # type: ignore[override]
         """Train on the first of x, shape (rows, n), which are the best; keep all of them to begin at."""
-        return self.fit_many([x], rngs=[rng], previous=[previous])[0]
-
-    def fit_many(  # type: ignore[override]
-        self, parents: Sequence[Bits], *, rngs: Sequence[np.random.Generator],
-        previous: Sequence[Fitted | None] | None = None,
-    ) -> list[FittedDAESearch]:  # fmt: skip
-        """Train one network on the best of each array of parents, shape (rows, n)."""
-        best = [x[: self._trained_rows(check_parents(x)[0])] for x in parents]
-        before = None if previous is None else [getattr(one, "network", one) for one in previous]
-        networks = super().fit_many(best, rngs=rngs, previous=before)
-        return [
-            FittedDAESearch(info=network.info, network=network, parents=x.copy(), steps=self.sampling_steps)
-            for network, x in zip(networks, parents, strict=True)
-        ]
-
-    def prepare_for(self, *, parents: int, candidates: int, n: int) -> None:
-        """Prepare; JAX's programs are for training on the best, and for improving all."""
-        self.prepare()
-        if self.backend == "jax":
-            network, rows = self._short_fit(self._trained_rows(parents), n), np.zeros((candidates, n), dtype=np.uint8)
-            network.sample_from(rows, steps=self.sampling_steps, rng=np.random.default_rng(0))
+        best = x[: self._trained_rows(check_parents(x)[0])]
+        network = super().fit(best, rng=rng, previous=getattr(previous, "network", previous))
+        return FittedDAESearch(info=network.info, network=network, parents=x.copy(), steps=self.sampling_steps)
 
     def working_seconds(self, rows: int, n: int) -> float:
         """Give the CPU time, about: that of training on the best; to improve rows takes next to none."""

@@ -38,8 +38,6 @@ def check_network(model: DAE) -> None:
                 check_at_least(name, value, least)
     if model.sampling_steps != "auto":
         check_between("sampling_steps", model.sampling_steps, 1, 10_000)
-    if model.device is not None and model.backend != "jax":
-        raise ValueError(f"expected backend=jax with a device, got device={model.device!r} and backend={model.backend}")
 
 
 def _check_hidden(model: DAE) -> None:

@@ -15,7 +15,6 @@ _WEIGHT_COPIES = 9  # encoder, decoder, gradients, scratch, the best so far, and
 _COPIES_A_START = 5  # encoder, decoder, gradients
 _COPIES_OF_ADAM = 4  # averages of gradients and of their squares
 _BYTES_AN_ENTRY = 8  # of the rows: padded, corrupted, and the noise of an epoch
-_BYTES_A_CODE = 16  # of a layer that JAX pretrains: codes, the numbers that bits are drawn with, and the bits
 _TYPICAL_STEPS = 10  # of sampling, where their number is chosen
 
 
@@ -28,16 +27,7 @@ def network_bytes(model: DAE, rows: int, n: int) -> int:
     pairs = 8 * n * n if model.noise == "block" else 0
     noise = 2 * model.walkback * _used(model, rows) * n
     kept = 4 * copies * _weights(model, n) + _BYTES_AN_ENTRY * rows * n
-    return kept + noise + drawn + pairs + _side_by_side(model, rows, n)
-
-
-def _side_by_side(model: DAE, rows: int, n: int) -> int:
-    """Give what JAX takes for starts all at once: the rows of each in its own order, and its codes in pretraining."""
-    if model.backend != "jax":
-        return 0
-    units = model.widths(n)[1:]
-    codes = _BYTES_A_CODE * max(units) if model.pretrain and len(units) > 1 else 0
-    return model.starts * rows * (n + codes)
+    return kept + noise + drawn + pairs
 
 
 def network_seconds(model: DAE, rows: int, n: int) -> float:

@@ -1,4 +1,4 @@
-"""A trained network as something that samples: by the kernels, or by JAX."""
+"""A trained network as something that samples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daedal import kernels
-from daedal.models.jax_backend.samples import FittedJaxDAE
 from daedal.models.network_samples import FittedDAE
 from daedal.models.network_training import TrainedNetwork
 from daedal.types import Bits
@@ -32,7 +31,7 @@ def fitted_of(model: DAE, stack: kernels.network.Stack, n: int) -> FittedDAE:
         "temperature": model.temperature,
         "binarise": model.binarise,
     }
-    return FittedJaxDAE(device=model.device, **shared) if model.backend == "jax" else FittedDAE(**shared)
+    return FittedDAE(**shared)
 
 
 def finished(model: DAE, trained: TrainedNetwork, x: Bits, rng: np.random.Generator) -> FittedDAE:

@@ -22,7 +22,7 @@ PAPER_2015: Mapping[str, Any] = MappingProxyType({
 BEFORE_LATER_SETTINGS: Mapping[str, Setting] = MappingProxyType({
     "noise": "salt+pepper", "block_size": 4, "optimizer": "sgd", "init": "normal", "biases": "normal",
     "warm_start": 0.0, "starts": 1, "pretrain": 0, "walkback": 0, "max_rows": None, "distinct": False,
-    "sampling_start": "random", "temperature": 1.0, "binarise": False, "backend": "numba", "device": None,
+    "sampling_start": "random", "temperature": 1.0, "binarise": False,
 })  # fmt: skip
 """Hyperparameters that came when there were stores already, and what was done without them (`Model.later`)."""
 

@@ -88,7 +88,7 @@ async def _climb_then_mix(f: Engine, few: int | None) -> None:
     await f.until(ils(f), is_stuck)
     if not is_stuck():
         return
-    made, search = few - (f.left or 0), f.start(mix(f))
+    made, search = len(f.archive), f.start(mix(f))
     try:
         await f.values_arrive()
         said = f.explanation
@@ -101,14 +101,13 @@ async def _climb_then_mix(f: Engine, few: int | None) -> None:
 
 def _stuck(f: Engine, few: int) -> Callable[[], bool]:
     """Return a function that tells whether nothing better was found for long, and enough is left for something else."""
-    patience, best_value, left_then = max(STUCK * f.n, few // STUCK_SHARE), f.best_value, few
+    patience, best_value, best_at = max(STUCK * f.n, few // STUCK_SHARE), f.best_value, len(f.archive)
 
     def is_stuck() -> bool:
-        nonlocal best_value, left_then
-        left = f.left or 0
+        nonlocal best_value, best_at
         if f.best_value > best_value:
-            best_value, left_then = f.best_value, left
-        return left_then - left >= patience and left >= ENOUGH * f.n
+            best_value, best_at = f.best_value, len(f.archive)
+        return len(f.archive) - best_at >= patience and (f.left is None or f.left >= ENOUGH * f.n)
 
     return is_stuck
 

@@ -43,7 +43,7 @@ MAXIMA = 8
 LEVEL, SHARE, OPTIMISM, DECAY = 0.5, 0.02, (1.0, 4.0), 1 - 1 / 256
 """When groups are mixed, the model competes with other members: share of the population that a candidate has to exceed
 to be a success; least share of each source; successes and trials that each is credited with at first; and the factor by
-which older ones count less. On nk_30_4.1 this takes 0.79 of the evaluations, on s3v80c1000-1 0.66, on hiff:n=128 0.69."""
+which older ones count less. This takes 0.79 of the evaluations on nk_30_4.1, 0.66 on s3v80c1000-1, 0.69 on hiff:n=128."""
 
 _MOST_ENTRIES = 2**28  # bits of all equations of a fit
 

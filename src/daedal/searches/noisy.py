@@ -150,8 +150,7 @@ class Contest:
     """
 
     def __init__(self, f: Engine, repeats: int | None) -> None:
-        self.f = f
-        self.repeats = repeats
+        self.f, self.repeats = f, repeats
         self.heard = 0  # values that arrived
         self._check_size = CHECKED if repeats is None else max(2, repeats)
         self._checked = 0  # evaluations that were spent on checks
@@ -179,11 +178,10 @@ class Contest:
         if len(self._tops) > 2 * TOPS:
             kept = set(self._ranked()[:TOPS])
             self._tops = {c: mean for c, mean in self._tops.items() if c in kept}
-        f = self.f
-        if f.contenders not in self._agreed:
-            self._agreed.append(f.contenders)
-        if f.explanation != self.explain:
-            self._said, f.explanation = f.explanation, self.explain
+        if self.f.contenders not in self._agreed:
+            self._agreed.append(self.f.contenders)
+        if self.f.explanation != self.explain:
+            self._said, self.f.explanation = self.f.explanation, self.explain
         if self.heard:
             self._update_answer()
 

@@ -88,7 +88,7 @@ class EDAConfiguration(Configuration):
 
         size = LEAST_POPSIZE if self.popsize is None or self.popsize == "auto" else self.popsize
         if max_evaluations is None or max_evaluations > size:
-            self.model.prepare_for(parents=max(1, size // 2), candidates=size - size // 2, n=n)
+            self.model.prepare()
             load_replacement(self.replacement)
 
     def run_limits(self, limits: Limits) -> Limits:

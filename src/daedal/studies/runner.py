@@ -66,8 +66,6 @@ def _prepare(study: Study) -> None:
     for algorithm in study.algorithms:
         config = study.cells_of(study.problems[0], algorithm)[0].config(study.seed)
         with suppress(Exception):  # what is wrong with it, its runs will say
-            if not getattr(getattr(config.algorithm.configuration, "model", None), "keeps_compiled", True):
-                continue
             n = objective_size(config.objective, config.n)
             config.algorithm.configuration.prepare(n, config.limits.max_evaluations)
 

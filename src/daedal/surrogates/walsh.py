@@ -43,7 +43,7 @@ MOST_NEW = 200
 """Sets that join at one penalty, or n if that is more; the others join at the next one."""
 
 PASSES, TOLERANCE = 4, 1e-2
-"""Passes of coordinate descent at a penalty, and the change of coefficients, relative to the residual, that ends them."""
+"""Passes of coordinate descent at a penalty, and the change of coefficients, relative to residuals, that ends them."""
 
 BETTER, WARM, BACK = 0.98, 4.0, 1.5
 """Share of the error to which more sets must lower it. A path starts at the penalty of the previous fit times WARM, or,
@@ -307,7 +307,7 @@ class Equations:
         signs, flipped, still = self._pairs
         r = residual.astype(np.float32)
         if flipped is None:
-            out = signs.T @ (signs * r[:, None])
+            out: _Floats = signs.T @ (signs * r[:, None])
             np.fill_diagonal(out, r @ signs)
             return out
         weighted = csr_array((flipped.data * r[flipped.indices], flipped.indices, flipped.indptr), shape=flipped.shape)
