@@ -1,24 +1,20 @@
-"""How files are damaged: blindly, and by somebody who knows the format and makes its checksum right again."""
+"""How files are damaged: blindly, and by somebody who knows the format."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import math
 import random
 import sqlite3
 import tempfile
-import zipfile
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from values import odd_text
-
-_SEAL = 64
 
 
 def blindly(data: bytes, rng: random.Random) -> tuple[str, bytes]:
@@ -51,35 +47,6 @@ def blindly(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     else:
         changed = bytearray(rng.randbytes(rng.choice((0, 1, 100, 5000))))
     return f"{kind} at {at}", bytes(changed)
-
-
-def resealed(data: bytes) -> bytes:
-    """Make the checksum of a checkpoint right again."""
-    body = data[:-_SEAL]
-    return body + hashlib.sha256(body).hexdigest().encode("ascii")
-
-
-def crafted_checkpoint(data: bytes, rng: random.Random) -> tuple[str, bytes]:
-    """Change what a checkpoint says, under a right checksum."""
-    if rng.random() < 0.25:
-        kind, changed = blindly(data[:-_SEAL], rng)
-        return f"{kind}, sealed again", resealed(changed + data[-_SEAL:])
-    with np.load(io.BytesIO(data)) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    fields = json.loads(arrays["fields.json"].tobytes())
-    name = rng.choice([one for one in arrays if one != "fields.json"])
-    if rng.random() < 0.5:
-        where = odd_field(fields, rng)
-        text = json.dumps(fields).encode("utf-8", "surrogatepass")
-        text = text.replace(b'"DEEP"', b"[" * 50_000 + b"]" * 50_000)
-        arrays["fields.json"] = np.frombuffer(text, dtype=np.uint8)
-        return f"field {where}", sealed(arrays)
-    if rng.random() < 0.15:
-        return f"a pickle as {name}", sealed(arrays | {name: np.array([Canary()], dtype=object)})
-    if rng.random() < 0.1:
-        return f"no {name}", sealed({one: array for one, array in arrays.items() if one != name})
-    arrays[name] = odd_array(arrays[name], rng)
-    return f"array {name} of {arrays[name].dtype}, shape {arrays[name].shape}", sealed(arrays)
 
 
 class Canary:
@@ -135,18 +102,6 @@ def odd_array(array: Any, rng: random.Random) -> Any:
     return rng.choice(kinds)()
 
 
-def sealed(arrays: dict[str, Any]) -> bytes:
-    """Write arrays as a checkpoint is written, whatever they are."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, array in arrays.items():
-            member = io.BytesIO()
-            np.lib.format.write_array(member, np.asanyarray(array), version=None, allow_pickle=True)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), member.getvalue())
-        archive.comment = bytes(_SEAL)
-    return resealed(file.getvalue())
-
-
 ENDLESS = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i"
 
 
@@ -157,7 +112,9 @@ def crafted_database(data: bytes, rng: random.Random) -> tuple[str, bytes]:
         path.write_bytes(data)
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("PRAGMA writable_schema = ON")
-            what = rng.choice((_value, _value, _value, _value, _view, _trigger, _schema, _pragma))(connection, rng)
+            what = rng.choice((_value, _value, _field, _field, _array, _view, _trigger, _schema, _pragma))(
+                connection, rng
+            )
         return what, path.read_bytes()
 
 
@@ -194,6 +151,37 @@ def _value(connection: sqlite3.Connection, rng: random.Random) -> str:
     except sqlite3.Error:
         connection.execute(f'DELETE FROM "{table}"')
     return f"{table}.{column} = {value!r}"[:80]
+
+
+def _field(connection: sqlite3.Connection, rng: random.Random) -> str:
+    """Change a field of what is kept as JSON, such as the description of a run."""
+    table, columns = _table(connection, rng)
+    for column in rng.sample(columns, len(columns)):
+        for (text,) in connection.execute(f'SELECT "{column}" FROM "{table}" WHERE "{column}" LIKE \'{{%\' LIMIT 1'):
+            with suppress(ValueError, TypeError, IndexError):
+                fields = json.loads(text)
+                where = odd_field(fields, rng)
+                changed = json.dumps(fields).replace('"DEEP"', "[" * 50_000 + "]" * 50_000)
+                connection.execute(f'UPDATE "{table}" SET "{column}" = ?', (changed,))
+                return f"{table}.{column}: {where}"
+    return _value(connection, rng)
+
+
+def _array(connection: sqlite3.Connection, rng: random.Random) -> str:
+    """Change an array of what is kept as a file of NumPy, such as the trace of a run; or pickle something in it."""
+    for table, column in (("runs", "trace"), ("histories", "data")):
+        with suppress(sqlite3.Error, ValueError, TypeError):
+            ((packed,),) = connection.execute(f'SELECT "{column}" FROM "{table}" LIMIT 1').fetchall()
+            with np.load(io.BytesIO(packed)) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            name = rng.choice(sorted(arrays))
+            pickled = rng.random() < 0.2
+            arrays[name] = np.array([Canary()], dtype=object) if pickled else odd_array(arrays[name], rng)
+            file = io.BytesIO()
+            np.savez_compressed(file, **arrays)
+            connection.execute(f'UPDATE "{table}" SET "{column}" = ?', (file.getvalue(),))
+            return f"{table}.{column}: {name} of {arrays[name].dtype}, shape {arrays[name].shape}"
+    return _value(connection, rng)
 
 
 def _view(connection: sqlite3.Connection, rng: random.Random) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import runs
 import sandbox
@@ -16,35 +15,12 @@ from processes import Ended, command_line, launch
 from study_helpers import stored
 
 SIZE = 2**20
-LIMITS = {
-    "checkpoint": 20_000,
-    "resume": 20_000,
-    "cache": 60_000,
-    "store": 90_000,
-    "instance": 3_000,
-    "export": 9_000,
-    "table": 9_000,
-}
+LIMITS = {"run": 40_000, "resume": 40_000, "store": 90_000, "instance": 3_000, "export": 9_000, "table": 9_000}
 """By kind of output, about how much would be written: the disk is full somewhere before."""
 
 COMMANDS: dict[str, list[str]] = {
-    "checkpoint": runs.solving("serial", "umda", checkpoint="disk/run.ckpt"),
-    "resume": runs.resuming("serial", checkpoint="disk/run.ckpt"),
-    "cache": [
-        "solve",
-        "trap:k=4,n=12",
-        "-a",
-        "umda",
-        "--popsize",
-        "200",
-        "--seed",
-        "1",
-        "--max-generations",
-        "4",
-        "--cache",
-        "disk/cache.db",
-        "--json",
-    ],
+    "run": runs.solving("serial", "umda", run="disk/run.db"),
+    "resume": runs.resuming("serial", run="disk/run.db"),
     "store": ["study", "run", "study.toml", "--store", "disk/study.db", "--workers", "1"],
     "instance": ["instance", "nk", "--n", "12", "--k", "3", "-o", "disk/land.nk"],
     "export": ["study", "export", "--store", "store.db", "-o", "disk/runs.csv"],
@@ -85,8 +61,8 @@ def _tried(case: Case, kind: str, room: int, disk: Path, *, small_disk: bool) ->
     problems += [f"left a draft: {path.name}" for path in disk.glob(".*")]
     problems += _harmed(before, kind, disk, ended)
     (disk / "filler").unlink(missing_ok=True)
-    if kind == "checkpoint" and (disk / "run.ckpt").exists():
-        words = COMMANDS["resume"]
+    if kind == "resume" and not runs.has_begun(disk / "run.db"):
+        words = COMMANDS["run"]
     again = launch(command_line(words), case.folder, name="-again").wait(120)
     problems += again.complaints(codes=(0,))
     if again.code == 0:
@@ -97,14 +73,12 @@ def _tried(case: Case, kind: str, room: int, disk: Path, *, small_disk: bool) ->
 def _prepared(case: Case, kind: str, disk: Path) -> dict[str, bytes]:
     """Put on the disk what is there before: half a run, a study of something else, or an older table."""
     if kind == "resume":
-        process = launch(command_line(COMMANDS["checkpoint"]), case.folder, name="-half")
+        process = launch(command_line(COMMANDS["run"]), case.folder, name="-half")
         runs.wait_for_calls(process, case.folder, 60)
         process.send(2)
         process.wait(120)
     elif kind == "store" and case.rng.random() < 0.5:
         (disk / "study.db").write_bytes(zoo.contents()["store.db"])
-    elif kind == "cache" and case.rng.random() < 0.5:
-        (disk / "cache.db").write_bytes(zoo.contents()["cache.db"])
     elif kind in ("export", "table", "instance") and case.rng.random() < 0.8:
         older = [{"store.db": "budgets.db", "12": "6"}.get(word, word) for word in COMMANDS[kind]]  # and so smaller
         launch(command_line(older), case.folder, name="-old").wait(120)
@@ -135,11 +109,12 @@ def _harmed(before: dict[str, bytes], kind: str, disk: Path, ended: Ended) -> li
 
 
 def _unreadable(path: Path, data: bytes, kind: str) -> list[str]:
-    from daedal.run.checkpoint import load_checkpoint
+    from daedal.run.run_file import read_run
 
     try:
-        if path.name.startswith("run.ckpt"):
-            load_checkpoint(path)
+        if path.name == "run.db":
+            with closing(read_run(path)) as file:
+                list(file.evaluations())
         elif kind == "store":
             old = path.with_name("old.db")
             old.write_bytes(data)
@@ -153,31 +128,17 @@ def _unreadable(path: Path, data: bytes, kind: str) -> list[str]:
 
 def _unlike(case: Case, kind: str, disk: Path, again: Ended) -> list[str]:
     """Say in what things differ from how they would have been."""
-    if kind in ("checkpoint", "resume"):
+    if kind in ("run", "resume"):
         return runs.differences(runs.told(again), runs.undisturbed("serial", "umda"))
-    compared: dict[str, Callable[[Path], Any]] = {
-        "instance": Path.read_bytes,
-        "export": Path.read_bytes,
-        "table": Path.read_bytes,
-    }
-    output = disk / Path(COMMANDS[kind][-1]).name
-    elsewhere = case.folder / "elsewhere"
-    elsewhere.mkdir()
-    if kind in compared:
-        launch(command_line([*COMMANDS[kind][:-1], "elsewhere/it" + output.suffix]), case.folder, name="-else").wait(
-            120
-        )
-        return (
-            []
-            if (elsewhere / f"it{output.suffix}").read_bytes() == output.read_bytes()
-            else ["another file than on an empty disk"]
-        )
     if kind == "store":
         mine = runs.comparable(disk / "study.db")
         return [] if all(row in mine for row in runs.undisturbed_study()) else ["the study lacks runs"]
-    words = [word if word != "disk/cache.db" else "elsewhere/cache.db" for word in COMMANDS["cache"]]
-    other = launch(command_line(words), case.folder, name="-else").wait(120)
-    return runs.differences(runs.told(again), runs.told(other), apart_from=("carried_out", "cached"))
+    output, elsewhere = disk / Path(COMMANDS[kind][-1]).name, case.folder / "elsewhere"
+    elsewhere.mkdir()
+    words = [*COMMANDS[kind][:-1], f"elsewhere/{output.name}"]
+    launch(command_line(words), case.folder, name="-else").wait(120)
+    same = (elsewhere / output.name).read_bytes() == output.read_bytes()
+    return [] if same else ["another file than on an empty disk"]
 
 
 PART = Part(
@@ -185,5 +146,5 @@ PART = Part(
     100,
     6,
     attempt,
-    "checkpoints, caches, stores, instances, exports, tables on a disk that is full at some byte",
+    "run files, stores, instances, exports, tables on a disk that is full at some byte",
 )

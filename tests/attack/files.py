@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ FORBIDDEN = (
 )  # fmt: skip
 """What reading a file never has to do, by the names of Python's audit events."""
 
-PROCESSES = ("subprocess.Popen", "pickle.find_class", "os.kill", "marshal.loads")
+PROCESSES = ("subprocess.Popen", "pickle.find_class", "os.kill", "marshal.loads", "os.fork")
 """What starting worker processes does."""
 
 PROBLEMS = {name: problem_files.FILES[name][0] for name in (
@@ -38,31 +39,20 @@ PROBLEMS = {name: problem_files.FILES[name][0] for name in (
 REFUSALS = (ValueError, OSError)
 LONGEST = 10.0  # seconds: they are small files
 WEIGHTS = {
-    "run.ckpt": 25,
-    "own.ckpt": 15,
-    "store.db": 18,
-    "budgets.db": 8,
-    "cache.db": 12,
-    "saved.npz": 15,
-    "land.nk": 8,
-    "study.toml": 8,
-    "rows.txt": 3,
-    "valued.txt": 3,
-    "mine.py": 1,
-    **dict.fromkeys(PROBLEMS, 1),
-}
+    "run.db": 40, "own.db": 20, "store.db": 18, "budgets.db": 8, "land.nk": 8, "study.toml": 8, "rows.txt": 3,
+    "valued.txt": 3, "known.csv": 3, "mine.py": 1, **dict.fromkeys(PROBLEMS, 1),
+}  # fmt: skip
 _SOLVE = ["solve", "onemax:n=8", "--max-evaluations", "50", "-a", "umda"]
 _READ_STORE = [["study", command, "--store", "it"] for command in ("status", "table", "export")]
 COMMANDS = {
-    "run.ckpt": [["resume", "it"]],
-    "own.ckpt": [["resume", "it", "mine.py:f"]],
+    "run.db": [["resume", "it"], ["report", "it", "-o", "page.html"], [*_SOLVE, "--known", "it"]],
+    "own.db": [["resume", "it", "mine.py:f"], ["report", "it", "-o", "page.html"], [*_SOLVE, "--run", "it"]],
     "store.db": [
         *_READ_STORE,
         *(["study", "merge", *words] for words in (["it", "--store", "budgets.db"], ["budgets.db", "--store", "it"])),
     ],
     "budgets.db": [*_READ_STORE, ["study", "merge", "it", "--store", "store.db"]],
-    "cache.db": [[*_SOLVE, "--cache", "it"]],
-    "saved.npz": [["report", "it", "-o", "page.html"]],
+    "known.csv": [[*_SOLVE, "--known", "it.csv"]],
     "land.nk": [["optimum", "nk:it"], ["solve", "nk:it", "--max-evaluations", "50"]],
     "study.toml": [["study", "run", "it", "--store", "store.db", "--workers", "1"]],
     "rows.txt": [[*_SOLVE, "--initial", "it"]],
@@ -76,15 +66,18 @@ COMMANDS = {
 """By the name of the whole file: what reads it when it is called `it`."""
 
 
-def read_checkpoint(path: Path, objective: Any = None) -> Any:
+def read_run(path: Path, objective: Any = None) -> None:
     import daedal
-    from daedal.run.checkpoint import load_checkpoint
+    from daedal.run.known import load_known
 
-    state = load_checkpoint(path)
-    shown = {name: array.tobytes() for name, array in state.arrays.items()} | dict(state.fields)
-    result = daedal.resume(path, objective, callback=lambda record: record.generation >= 4)
-    assert set(result.x.tolist()) <= {0, 1}
-    return repr(sorted(shown.items(), key=str))
+    for read in (
+        lambda: load_known(path, n=8),
+        lambda: daedal.load(path).x.tolist(),
+        lambda: daedal.resume(path, objective, callback=lambda record: record.generation >= 4).x.tolist(),
+    ):
+        with suppress(*REFUSALS):  # what one way refuses, another may read
+            read()
+    assert set(daedal.load(path).x.tolist()) <= {0, 1}
 
 
 def read_store(path: Path) -> Any:
@@ -98,16 +91,10 @@ def read_store(path: Path) -> Any:
         return repr((store.runs(), list(store.rows())))
 
 
-def read_cache(path: Path) -> Any:
-    import numpy as np
+def read_known(path: Path) -> None:
+    from daedal.run.known import load_known
 
-    from daedal.evaluation.sqlite_cache import SQLiteCache
-
-    with SQLiteCache(path, n=8, objective="onemax:n=8") as cache:
-        rows = np.eye(8, dtype=np.uint8)
-        found = cache.find(rows)
-        cache.add(rows, rows.sum(axis=1).astype(float))
-        return repr(found)
+    load_known(path, n=8)
 
 
 def read_problem(path: Path, kind: str = "nk") -> Any:
@@ -131,18 +118,9 @@ def read_initial(path: Path) -> Any:
     return repr(read_rows(path))
 
 
-def read_saved(path: Path) -> Any:
-    import daedal
-
-    result = daedal.load(path)
-    assert set(result.x.tolist()) <= {0, 1}
-    return repr(result)
-
-
 READERS = {
-    "saved.npz": read_saved,
-    "run.ckpt": read_checkpoint, "own.ckpt": lambda path: read_checkpoint(path, zoo.ones), "store.db": read_store,
-    "budgets.db": read_store, "cache.db": read_cache, "land.nk": read_problem, "study.toml": read_study,
+    "run.db": read_run, "own.db": lambda path: read_run(path, zoo.ones), "store.db": read_store,
+    "budgets.db": read_store, "known.csv": read_known, "land.nk": read_problem, "study.toml": read_study,
     "rows.txt": read_initial, "valued.txt": read_initial,
     **{name: functools.partial(read_problem, kind=kind) for name, kind in PROBLEMS.items()},
 }  # fmt: skip
@@ -170,29 +148,24 @@ def attempt(case: Case) -> Tried:
     rng = case.rng
     name = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
     whole = whole_file(name)
-    crafts = {"ckpt": damage.crafted_checkpoint, "npz": damage.crafted_checkpoint, "db": damage.crafted_database}
-    craft = crafts.get(name.rpartition(".")[2], damage.blindly)
-    blind = craft is damage.blindly or rng.random() < 0.5
-    how, data = (damage.blindly if blind else craft)(whole, rng)
-    it = case.folder / ("it.py" if name == "mine.py" else "it")
+    blind = not name.endswith(".db") or rng.random() < 0.5
+    how, data = (damage.blindly if blind else damage.crafted_database)(whole, rng)
+    it = case.folder / {"mine.py": "it.py", "known.csv": "it.csv"}.get(name, "it")
     if name == "mine.py":
         data += b"\n(("  # it is the user's own, so that only what cannot be loaded is of interest
     it.write_bytes(data)
     by_command = name not in READERS or rng.random() < 0.15
-    problems = by_words(case, name, it, data) if by_command else by_function(case, name, it, data, sealed=blind)
-    if any(
-        f"evaluation/{asked}" in how for asked in ("workers", "timeout")
-    ):  # which is to ask for processes of daedal's
+    problems = by_words(case, name) if by_command else by_function(case, name, it, data)
+    if "evaluation/" in how:  # which is to ask for processes of daedal's
         problems = [one for one in problems if not one.startswith(PROCESSES)]
     if list(case.folder.glob("**/*canary*")):
         problems.append("what is in the file was run")
     return Tried(f"{name}: {how}" + (", by a command" if by_command else ""), problems)
 
 
-def by_function(case: Case, name: str, it: Path, data: bytes, *, sealed: bool) -> list[str]:
-    """Read a file in a process that looks at all that is done; what is sealed reads as it was, or not at all."""
-    whole = whole_file(name)
-    if data == whole:
+def by_function(case: Case, name: str, it: Path, data: bytes) -> list[str]:
+    """Read a file in a process that looks at all that is done."""
+    if data == whole_file(name):
         return []
 
     def work() -> list[str]:
@@ -204,8 +177,6 @@ def by_function(case: Case, name: str, it: Path, data: bytes, *, sealed: bool) -
         except REFUSALS as error:
             said = str(error)
             return heard + ([] if said and len(said) < 2000 and "\n" not in said else [f"unclear: {said[:300]!r}"])
-        if sealed and name.endswith((".ckpt", ".npz")):
-            heard.append("a damaged checkpoint was read")
         return heard
 
     ended = launch(work, case.folder, memory=2 * 2**30).wait(LONGEST)
@@ -231,14 +202,14 @@ def watch(folder: Path, heard: list[str]) -> None:
     sys.addaudithook(hook)
 
 
-def by_words(case: Case, name: str, it: Path, data: bytes) -> list[str]:
+def by_words(case: Case, name: str) -> list[str]:
     """Read a file by a command; whatever is not of use is left as it was."""
     for other in ("store.db", "budgets.db", "mine.py"):
         (case.folder / other).write_bytes(zoo.contents()[other])
     before = zoo.listed(case.folder)
     ended = launch(command_line(case.rng.choice(COMMANDS[name])), case.folder, memory=3 * 2**30).wait(LONGEST)
     problems = ["takes longer than any file of this size may"] if ended.long else ended.complaints()
-    if ended.code == 2 and name != "cache.db":  # to which rows are added until a damaged page turns up
+    if ended.code == 2:
         after = zoo.listed(case.folder)
         changed = [one for one in before | after if before.get(one) != after.get(one) and not one.endswith(".lock")]
         problems += [f"refused it, but changed {one}" for one in changed]
@@ -250,5 +221,5 @@ PART = Part(
     20_000,
     300,
     attempt,
-    "checkpoints, stores, caches, problem files, studies, first rows: damaged and crafted",
+    "run files, stores, problem files, studies, first rows, known values: damaged and crafted",
 )

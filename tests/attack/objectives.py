@@ -22,7 +22,10 @@ from processes import command_line, launch
 
 KINDS = random.Random(0).sample(sorted(strange.KINDS), len(strange.KINDS))
 POLICIES = ("raise", "worst", "retry:2", "retry:1,worst")
-ENGINES = ("serial", "workers", "timeout", "python", "threads")
+ENGINES = ("serial", "workers", "timeout", "python", "threads", "asynchronous")
+MANY = ("workers", "timeout", "asynchronous")
+"""Those with processes of their own."""
+
 DASK = 2
 """Cases with Dask, which takes seconds to start, behind all others."""
 
@@ -49,10 +52,10 @@ def drawn(index: int) -> tuple[str, str, str]:
     turn, at = divmod(index, len(KINDS))
     if turn >= 20:
         return KINDS[index * 37 % len(KINDS)], "raise", "dask"
-    kind, policy, engine = KINDS[at], POLICIES[(turn + at // 5) % 4], ENGINES[(turn + at) % 5]
+    kind, policy, engine = KINDS[at], POLICIES[(turn + at // 5) % 4], ENGINES[(turn + at) % len(ENGINES)]
     if kind in strange.HANGS:
         engine = "timeout"
-    if kind in strange.ENDS and engine not in ("workers", "timeout"):
+    if kind in strange.ENDS and engine not in MANY:
         engine = "workers"
     return kind, policy, engine
 
@@ -65,7 +68,7 @@ def attempt(case: Case) -> Tried:
         what, problems = by_function(case.folder, kind, policy, threads=engine == "threads")
     else:
         what, problems = by_words(case.folder, kind, policy, engine)
-    return Tried(what, problems, may_leave=kind in strange.LEAVES and engine not in ("workers", "timeout"))
+    return Tried(what, problems, may_leave=kind in strange.LEAVES and engine not in MANY)
 
 
 def by_words(folder: Path, kind: str, policy: str, engine: str) -> tuple[str, list[str]]:
@@ -73,6 +76,7 @@ def by_words(folder: Path, kind: str, policy: str, engine: str) -> tuple[str, li
         "serial": [],
         "workers": ["--workers", "2"],
         "timeout": ["--timeout", "0.5"],
+        "asynchronous": ["--workers", "2", "--asynchronous"],
         "dask": ["--dask", "local:1"],
     }
     words = ["solve", f"strange.py:{kind}", "--json", "--on-error", policy, *engines[engine]]

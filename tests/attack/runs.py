@@ -55,8 +55,8 @@ MODES: dict[str, list[str]] = {
     "persistent": ["cmd:./program", "--persistent"],
     "programs": ["cmd:./program", "--workers", "2"],
 }
-SIZED = ["--popsize", "30", "--max-generations", "4"]
-ALGORITHMS = {"umda": SIZED, "boa": SIZED, **dict.fromkeys(("auto", "mix", "ils"), ["--max-evaluations", "120"])}
+_SIZED, _LIMITED = ["--popsize", "30", "--max-generations", "4"], ["--max-evaluations", "120"]
+ALGORITHMS = {"umda": _SIZED, "boa": _SIZED, "auto": _LIMITED, "mix": _LIMITED, "ils": _LIMITED}
 CLOCKS = ("seconds", "cpu_seconds", "objective_seconds")
 
 

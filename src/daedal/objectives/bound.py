@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.caller import Caller, Objective
-from daedal.objectives.process import kill_programs
-from daedal.objectives.program import Program
-from daedal.objectives.space_function import SpaceFunction
-from daedal.problems.base import Problem
-from daedal.problems.registry import canonical_problem, find_problem, problem_file
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
 from daedal.spaces.space import Space
 from daedal.types import Amounts, Bits, Fitness
 
-AnyObjective: TypeAlias = Objective | Problem | str
+if TYPE_CHECKING:
+    from daedal.problems.base import Problem
+
+AnyObjective: TypeAlias = "Objective | Problem | str"
 """What can be optimised: a function, a problem, or the name of one ("hiff:n=64")."""
 
 
@@ -66,6 +63,8 @@ class BoundObjective:
             return Caller(
                 self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype, constraints=self.constraints
             )
+        from daedal.objectives.space_function import SpaceFunction
+
         function = SpaceFunction(self.function, self.space, self.vectorized)
         return Caller(
             function,
@@ -82,27 +81,21 @@ class BoundObjective:
         """Whether there are constraints for sure; a function may give violations beside its values, too."""
         return bool(self.constraints) or isinstance(self.function, ConstrainedProblem)
 
-    @cached_property
-    def cache_name(self) -> str | None:
-        """The name that values can be kept under, where it says all: that of a problem without a file."""
-        if self.spec is None or problem_file(self.spec)[1] is not None:
-            return None
-        return canonical_problem(self.spec)
-
     @property
     def on_exit(self) -> Callable[[], None] | None:
         """What a worker process has to do before it ends."""
-        return kill_programs if isinstance(self.function, Program) else None
+        ending: Callable[[], None] | None = getattr(self.function, "on_exit", None)
+        return ending
 
     def close(self) -> None:
         """End a program that is kept running."""
-        if isinstance(self.function, Program):
-            self.function.close()
+        if self.on_exit is not None:
+            self.function.close()  # type: ignore[attr-defined]
 
 
 def objective_size(objective: AnyObjective, n: int | None, space: Space | None = None) -> int:
     """Give the number of bits; refuse what is no objective."""
-    found = find_problem(objective) if isinstance(objective, str) else objective
+    found = _named(objective) if isinstance(objective, str) else objective
     if not isinstance(found, type) and _is_problem(found):
         if space is not None:
             raise ValueError(
@@ -145,7 +138,7 @@ def bind(
     functions = check_functions(tuple(constraints))
     size, name, spec, order = objective_size(objective, n, space), objective_name(objective), None, None
     if isinstance(objective, str):
-        problem, spec = find_problem(objective), objective
+        problem, spec = _named(objective), objective
         _as_function(problem)(np.zeros((1, size), dtype=np.uint8))  # loads its kernels before the clock starts
         order = np.argsort(stream(seed, Stream.SHUFFLE).permutation(size)) if shuffle else None
     elif _is_problem(objective):
@@ -165,6 +158,12 @@ def bind(
         spec=spec,
         constraints=functions,
     )
+
+
+def _named(spec: str) -> Problem:
+    from daedal.problems.registry import find_problem  # here, because a function needs none of all the problems
+
+    return find_problem(spec)
 
 
 def objective_name(objective: AnyObjective) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from daedal.evaluation.signals import interrupts_held
 from daedal.objectives.exchange import Exchange
-from daedal.objectives.process import RunningProgram, arguments
+from daedal.objectives.process import RunningProgram, arguments, kill_programs
 from daedal.types import Amounts, Fitness
 
 
@@ -79,6 +80,11 @@ class Program:
 
     def _close_with_the_last_reference(self) -> None:
         weakref.finalize(self, _close_all, self._idle).atexit = False  # at the very end, `_end_all` is faster
+
+    @property
+    def on_exit(self) -> Callable[[], None]:
+        """What a process that uses it has to do before it ends."""
+        return kill_programs
 
     @property
     def label(self) -> str:

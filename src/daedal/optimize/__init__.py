@@ -1,6 +1,5 @@
-"""The front door for Python: one run (`runs`), what it left (`load`), or a study of many (`study`)."""
+"""The entry points for Python: one run (`runs`), what it left (`load`), or a study of many (`study`)."""
 
-from daedal.optimize.runs import maximize, minimize, resume
-from daedal.run.reading import load_run as load
+from daedal.optimize.runs import load, maximize, minimize, resume
 
 __all__ = ["load", "maximize", "minimize", "resume"]

@@ -6,22 +6,24 @@ import inspect
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from daedal.evaluation.caller import Objective
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.limits import Limits
 from daedal.objectives.bound import AnyObjective, check_functions
 from daedal.result import Result
+from daedal.rng import check_seed
 from daedal.run.config import DisplayFactory, RunConfig
 from daedal.run.initial import Initial
-from daedal.run.known import Earlier
 from daedal.run.noise import noise_of
 from daedal.run.outcome import Callback
-from daedal.run.resume import resumed, seed_of
 from daedal.searches.registry import AnyAlgorithm, find_algorithm
 from daedal.settings.parameters import Setting
 from daedal.spaces.given import Variables, read_variables
+
+if TYPE_CHECKING:
+    from daedal.run.known import Earlier
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -159,7 +161,7 @@ def maximize(
         space=space,
         names=names,
         algorithm=find_algorithm(algorithm).with_settings(settings, keywords=_KEYWORDS),
-        seed=seed_of(run, seed),
+        seed=check_seed(seed) if run is None else _seed_of(run, seed),
         minimize=minimize,
         vectorized=vectorized,
         shuffle=shuffle,
@@ -265,10 +267,37 @@ def resume(
     >>> half.success, whole.success
     (False, True)
     """
+    from daedal.run.resume import resumed
+
     limits = {"max_evaluations": max_evaluations, "max_seconds": max_seconds}
     config = resumed(run, objective, algorithm, check_functions(constraints), limits=limits, known=known)
     config = config.evaluated_by(workers=workers, executor=executor, executor_timeout=executor_timeout)
     return config.run(display=_display(progress), callback=callback)
+
+
+def _seed_of(run: str | os.PathLike[str], seed: int | None) -> int:
+    from daedal.run.resume import seed_of  # here, because a run that is not recorded needs none of it
+
+    return seed_of(run, seed)
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """Return the result of a run from its file; nothing in the file is run.
+
+    Of a run that is under way, or was killed, it is what is known so far.
+
+    Examples
+    --------
+    >>> import daedal, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "run.db"
+    ...     result = daedal.maximize("onemax:n=20", seed=1, run=path)
+    ...     daedal.load(path).fitness
+    20.0
+    """
+    from daedal.run.reading import load_run
+
+    return load_run(path)
 
 
 def _display(wanted: bool) -> DisplayFactory | None:

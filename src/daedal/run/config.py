@@ -18,11 +18,10 @@ from daedal.evaluation.evaluation import Evaluation
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import BudgetWarning, Limits, TimeWarning
+from daedal.models.base import ADVICE
 from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
 from daedal.result import Result
-from daedal.result.saved import result_to_json, trace_to_arrays
 from daedal.run.again import again_line
-from daedal.run.duration import check_duration
 from daedal.run.initial import Initial, read_initial
 from daedal.run.journal import Journal, open_journal
 from daedal.run.loop import Run
@@ -31,12 +30,16 @@ from daedal.run.outcome import Callback, Display
 from daedal.run.reporting import result_of
 from daedal.run.view import RunProgress, RunView, progress_of
 from daedal.searches.algorithm import Algorithm
+from daedal.settings.checks import readable_seconds
 from daedal.spaces.space import Space
 
 if TYPE_CHECKING:
     from daedal.run.ioh_log import IOHLog
     from daedal.run.known import Earlier
     from daedal.run.run_file import RunFile
+
+SLOW, HOPELESS = 600.0, 86_400.0
+"""Seconds of a generation from which on a run warns, and from which on it is refused."""
 
 DisplayFactory: TypeAlias = Callable[[RunView], AbstractContextManager[Display]]
 """Makes what shows a run."""
@@ -156,6 +159,8 @@ class RunConfig:
             under_way.append(run)
             result = result_of(config, objective, run, run.go(shown, around))
             if file is not None:
+                from daedal.result.saved import result_to_json, trace_to_arrays
+
                 trace = None if result.trace is None else trace_to_arrays(result.trace)
                 file.finish(result_to_json(result), trace)
             return result
@@ -301,3 +306,34 @@ class RunConfig:
             limits=self.limits,
             progress=progress,
         )
+
+
+def check_duration(algorithm: Algorithm, n: int, limits: Limits) -> str | None:
+    """Return a warning if a generation of the algorithm, which is resolved, will take long; refuse one of days.
+
+    There is none if the time is limited, or if no generation comes after the first. The time is that of
+    `Model.working_seconds`: a formula, the same on every machine.
+
+    Parameters
+    ----------
+    algorithm
+        What is to run.
+    n
+        Number of variables.
+    limits
+        What the user has set.
+    """
+    seconds, size = algorithm.configuration.generation_seconds(n), algorithm.settings().get("popsize")
+    one_population = isinstance(size, int) and limits.max_evaluations is not None and limits.max_evaluations <= size
+    if seconds < SLOW or limits.max_seconds is not None or limits.max_generations == 0 or one_population:
+        return None
+    with_size = f" and popsize={size:,}" if isinstance(size, int) else ""
+    told = (
+        f"a generation of {algorithm.name} with n={n:,}{with_size} takes about {readable_seconds(seconds)} of CPU time"
+    )
+    if seconds < HOPELESS:
+        return f"{told}; a smaller popsize takes less, and {ADVICE}"
+    raise ValueError(
+        f"{told}; take a smaller popsize, or another algorithm: {ADVICE}; with max_seconds (--max-seconds), which is "
+        "looked at after each generation, it runs all the same"
+    )

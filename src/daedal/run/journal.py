@@ -16,7 +16,6 @@ import numpy as np
 from daedal.archive import to_candidates
 from daedal.limits import ReplayWarning
 from daedal.result.records import Generation
-from daedal.result.saved import record_to_json
 from daedal.types import Amounts, Bits, Fitness
 
 if TYPE_CHECKING:
@@ -142,6 +141,8 @@ class Journal:
     def record(self, record: Generation) -> None:
         """Record the figures of a generation."""
         if self.file is not None:
+            from daedal.result.saved import record_to_json
+
             self.file.record(record.generation, record_to_json(record))
 
     def flush(self) -> None:

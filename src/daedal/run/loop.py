@@ -7,7 +7,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from numbers import Integral, Real
 
 import numpy as np
@@ -21,7 +21,6 @@ from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason, meets
 from daedal.objectives.bound import BoundObjective
 from daedal.result.records import Best, Generation
-from daedal.run.best_so_far import with_best
 from daedal.run.clock import Clock
 from daedal.run.journal import Answer, Journal
 from daedal.run.noise import NOISY_CONSTRAINTS
@@ -518,3 +517,26 @@ def _number(name: str, value: object) -> float:
     if isinstance(value, Real):
         return float(value)
     raise TypeError(f"expected numbers by name in a report of the search, got {name}={value!r}")
+
+
+def with_best(error: Exception, best: BestSoFar | None) -> Exception:
+    """Return an error that has, and tells, the best solution so far.
+
+    It is the same error, except for one of the system, whose text cannot be changed. Errors of the user's own, such as
+    those of a callback, keep their text and get a note.
+    """
+    if best is None:
+        return error
+    if isinstance(error, ObjectiveError):
+        error.best = best
+        error.args = (f"{error}; {best}",)
+    elif isinstance(error, OSError) and type(error).__module__ == "builtins":
+        told = type(error)(f"{error}; {best}")
+        told.errno = error.errno
+        told.best = best  # type: ignore[attr-defined]
+        return told
+    else:
+        with suppress(AttributeError):  # one with slots
+            error.best = best  # type: ignore[attr-defined]
+        error.add_note(str(best))
+    return error

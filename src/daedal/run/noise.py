@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from daedal.searches.noisy import search_share
 from daedal.settings.checks import check_whole
 
 NOISY_CONSTRAINTS = (
@@ -30,6 +29,8 @@ class Noise:
 
     def search_calls(self, calls: int) -> int:
         """Give how many of so many calls are for the search."""
+        from daedal.searches.noisy import search_share
+
         return search_share(calls, self.repeats)
 
 

@@ -29,15 +29,6 @@ def load_run(path: str | os.PathLike[str]) -> Result:
     """Return the result of a run from its file; nothing in the file is run.
 
     Of a run that is under way, or was killed, it is what is known so far.
-
-    Examples
-    --------
-    >>> import daedal, pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "run.db"
-    ...     result = daedal.maximize("onemax:n=20", seed=1, run=path)
-    ...     daedal.load(path).fitness
-    20.0
     """
     with closing(read_run(path)) as file:
         outcome, records = file.outcome, file.records

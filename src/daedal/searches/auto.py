@@ -12,8 +12,6 @@ from daedal.engine import Engine, Task
 from daedal.rng import Stream
 from daedal.searches.algorithm import NARROW
 from daedal.searches.ils import ils
-from daedal.searches.mix import mix
-from daedal.searches.noisy import averaged, univariate_populations
 from daedal.types import INFEASIBLE
 
 FEW = 100
@@ -52,6 +50,8 @@ async def auto(f: Engine) -> None:
     more than a small share of the differences between candidates, the objective is noisy, and populations take over
     that average over the noise.
     """
+    from daedal.searches.mix import mix  # here and below, because a small run may need nothing of it
+
     budget = f.left
     few = budget if budget is not None and budget < FEW * f.n and f.width <= NARROW else None
     search = f.start(_climb_then_mix(f, few))
@@ -69,6 +69,8 @@ async def auto(f: Engine) -> None:
             search = f.start(_climb_then_mix(f, few))
         if not f.archive.amounts and (noise := await _noise(f, budget, search)):
             f.end(search)
+            from daedal.searches.noisy import averaged, univariate_populations
+
             because = f"the objective is noisy (standard deviation {noise:.3g} for one candidate)"
             await averaged(f, partial(univariate_populations, because=because))
         while not search.finished:
@@ -79,6 +81,8 @@ async def auto(f: Engine) -> None:
 
 async def _climb_then_mix(f: Engine, few: int | None) -> None:
     """Run `mix`, and before it, if there are few evaluations, `ils` until that is stuck."""
+    from daedal.searches.mix import mix
+
     if few is None:
         await mix(f)
         return

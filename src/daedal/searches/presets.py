@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar, Literal
 
+from daedal import models
 from daedal.engine import Engine, Search
 from daedal.limits import Limits
-from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, DAESearch, Tree
 from daedal.models.base import Model
 from daedal.searches.algorithm import NARROW, WIDEST, Algorithm, Configuration
 from daedal.searches.popsize import LEAST_POPSIZE, check_population, choose_popsize, three_generations
@@ -203,54 +205,55 @@ class AutoConfiguration(WideConfiguration):
         return univariate_populations(f)
 
 
-def _eda(name: str, summary: str, model: Model, limits: Limits = _PAPER, **rules: Any) -> Algorithm:
-    return Algorithm(name=name, summary=summary, configuration=EDAConfiguration(model=model, **rules), limits=limits)
+def _eda(model: Model, limits: Limits = _PAPER, **rules: Any) -> tuple[Configuration, Limits]:
+    return EDAConfiguration(model=model, **rules), limits
 
 
-PRESETS = (
-    Algorithm(
-        name="auto",
-        summary="The search that fits: mix, ils for few evaluations, a population for noise",
-        configuration=AutoConfiguration(),
-        last_resort=_STUCK,
+_MADE: dict[str, tuple[str, Callable[[], tuple[Configuration, Limits]]]] = {
+    "auto": ("The search that fits: mix, ils for few evaluations, a population for noise", lambda: _own("auto")),
+    "mix": ("Climbing, linkage-guided mixing, and a sparse model of the function", lambda: _own("mix")),
+    "ils": ("Iterated local search, for few evaluations: climbs, kicks, restarts, exchanges", lambda: _own("ils")),
+    "dae": ("Denoising autoencoder, trained in few large steps", lambda: _eda(models.DAE(), _LATER)),
+    "dae-2016": (
+        "Denoising autoencoder, the author's later settings",
+        lambda: _eda(models.DAE.author_2016(), _LATER),
     ),
-    Algorithm(
-        name="mix",
-        summary="Climbing, linkage-guided mixing, and a sparse model of the function",
-        configuration=MixConfiguration(),
-        last_resort=_STUCK,
-    ),
-    Algorithm(
-        name="ils",
-        summary="Iterated local search, for few evaluations: climbs, kicks, restarts, exchanges",
-        configuration=ILSConfiguration(),
-        last_resort=_STUCK,
-    ),
-    _eda("dae", "Denoising autoencoder, trained in few large steps", DAE(), _LATER),
-    _eda("dae-2016", "Denoising autoencoder, the author's later settings", DAE.author_2016(), _LATER),
-    _eda("dae-2015", "Denoising autoencoder as in the paper", DAE.paper_2015()),
-    _eda(
-        "dae-search",
+    "dae-2015": ("Denoising autoencoder as in the paper", lambda: _eda(models.DAE.paper_2015())),
+    "dae-search": (
         "Denoising autoencoder that improves selected rows, after Churchill et al.",
-        DAESearch(),
-        _LATER,
-        replacement="rtr",
+        lambda: _eda(models.DAESearch(), _LATER, replacement="rtr"),
     ),
-    _eda("rbm", "Restricted Boltzmann machine, the paper's RBM-EDA", RBM()),
-    _eda("boa", "Bayesian network, the paper's BOA", BayesNet(penalty=PENALTY_OF_BOA)),
-    _eda(
-        "hboa",
+    "rbm": ("Restricted Boltzmann machine, the paper's RBM-EDA", lambda: _eda(models.RBM())),
+    "boa": ("Bayesian network, the paper's BOA", lambda: _eda(models.BayesNet(penalty=PENALTY_OF_BOA))),
+    "hboa": (
         "Bayesian network with niching: restricted tournament replacement",
-        BayesNet(penalty=PENALTY_OF_BOA),
-        replacement="rtr",
+        lambda: _eda(models.BayesNet(penalty=PENALTY_OF_BOA), replacement="rtr"),
     ),
-    _eda("ecga", "Groups of dependent variables, independent of each other", ECGA()),
-    _eda("tree", "Dependence tree: each variable depends on one other", Tree()),
-    _eda(
-        "pbil",
+    "ecga": ("Groups of dependent variables, independent of each other", lambda: _eda(models.ECGA())),
+    "tree": ("Dependence tree: each variable depends on one other", lambda: _eda(models.Tree())),
+    "pbil": (
         "Population-based incremental learning: independent bits that follow the best",
-        PBIL(),
-        Limits(max_generations=2000, patience=400),
+        lambda: _eda(models.PBIL(), Limits(max_generations=2000, patience=400)),
     ),
-    _eda("umda", "Univariate marginals: independent bits", UMDA()),
-)
+    "umda": ("Univariate marginals: independent bits", lambda: _eda(models.UMDA())),
+}
+"""The summary of each algorithm, and what makes its configuration and its limits: models load when they are used."""
+
+
+def _own(name: str) -> tuple[Configuration, Limits]:
+    """Return the configuration of a search of daedal's own; it has a limit only as a last resort."""
+    own = {"auto": AutoConfiguration, "mix": MixConfiguration, "ils": ILSConfiguration}
+    return own[name](), Limits()
+
+
+PRESETS = tuple(_MADE)
+"""The names of daedal's own algorithms."""
+
+
+@cache
+def preset(name: str) -> Algorithm:
+    """Return one of daedal's own algorithms."""
+    summary, make = _MADE[name]
+    configuration, limits = make()
+    last_resort = Limits() if isinstance(configuration, EDAConfiguration) else _STUCK
+    return Algorithm(name=name, summary=summary, configuration=configuration, limits=limits, last_resort=last_resort)

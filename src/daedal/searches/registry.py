@@ -10,7 +10,7 @@ from typing import TypeAlias
 from daedal.engine import Search
 from daedal.models.base import Model
 from daedal.searches.algorithm import Algorithm, Configuration, OwnSearch
-from daedal.searches.presets import PRESETS, EDAConfiguration
+from daedal.searches.presets import PRESETS, EDAConfiguration, preset
 from daedal.settings.parameters import unknown
 from daedal.settings.plugins import (
     entry_point,
@@ -28,7 +28,7 @@ ENTRY_POINTS = "daedal.algorithms"
 AnyAlgorithm: TypeAlias = "str | Algorithm | Configuration | Model | Callable[..., Search]"
 """What stands for an algorithm: a name, one of its values, or an async function, `async def climber(f, *, n, rng)`."""
 
-_registered: dict[str, Algorithm] = {preset.name: preset for preset in PRESETS}
+_registered: dict[str, Algorithm] = {}  # those of daedal itself are added when they are asked for
 
 
 def register_algorithm(algorithm: Algorithm) -> None:
@@ -39,7 +39,8 @@ def register_algorithm(algorithm: Algorithm) -> None:
 def algorithms() -> dict[str, Algorithm]:
     """Give all algorithms by name, those of installed packages included; one that is broken is a warning."""
     register_entry_points(ENTRY_POINTS, _is_known)
-    return dict(_registered)
+    own = {name: _registered.get(name) or preset(name) for name in PRESETS}
+    return own | _registered
 
 
 def find_algorithm(given: AnyAlgorithm) -> Algorithm:
@@ -79,9 +80,9 @@ def restored_algorithm(name: str, kind: str) -> Algorithm:
     """Return the algorithm that a run file names: never by a path, since that would run code; or else by its model."""
     if _is_known(name):
         return _registered[name]
-    for preset in PRESETS:
-        if preset.kind == kind:
-            return dataclasses.replace(preset, name=name, summary="")
+    for own in map(preset, PRESETS):
+        if own.kind == kind:
+            return dataclasses.replace(own, name=name, summary="")
     raise ValueError(f"give the algorithm again, algorithm=... (--algorithm): {name!r} is not one of daedal's own")
 
 
@@ -92,20 +93,22 @@ def _named(name: str) -> Algorithm:
             found, name=name.rpartition(":")[2], source=name, digest=file_digest(name.rpartition(":")[0])
         )
     if not _is_known(name):
-        raise ValueError(unknown("algorithm", name, {*_registered, *entry_point_names(ENTRY_POINTS)}))
+        raise ValueError(unknown("algorithm", name, {*PRESETS, *_registered, *entry_point_names(ENTRY_POINTS)}))
     return _registered[name]
 
 
 def _is_known(name: str) -> bool:
     """Whether there is such an algorithm; one of an installed package is loaded now."""
-    if name not in _registered and name in entry_point_names(ENTRY_POINTS):
+    if name in PRESETS and name not in _registered:
+        register_algorithm(preset(name))
+    elif name not in _registered and name in entry_point_names(ENTRY_POINTS):
         register_algorithm(dataclasses.replace(entry_point(ENTRY_POINTS, name, find_algorithm), name=name))
     return name in _registered
 
 
 def _of_model(model: Model) -> Algorithm:
     kind = EDAConfiguration(model=model).kind
-    like = [preset for preset in PRESETS if preset.kind == kind] or [_registered["dae"]]
+    like = [own for own in map(preset, PRESETS) if own.kind == kind] or [preset("dae")]
     rules = like[0].configuration
     assert isinstance(rules, EDAConfiguration)
     return dataclasses.replace(

@@ -14,8 +14,6 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-from daedal.settings.docstrings import parameter_texts
-
 Setting: TypeAlias = bool | int | float | str | tuple[int, ...] | None  # A value that a user can set
 
 REQUIRED = inspect.Parameter.empty  # Default of a parameter that has none
@@ -39,6 +37,8 @@ class Parameter:
     @property
     def meaning(self) -> str:
         """What its owner's docstring says of it, in one line; nothing where there is none."""
+        from daedal.settings.docstrings import parameter_texts  # here, because only help shows it
+
         return "" if self.owner is None else parameter_texts(self.owner).get(self.name, "")
 
     def describe(self) -> str:

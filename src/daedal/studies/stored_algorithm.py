@@ -11,7 +11,7 @@ from daedal.engine import Engine, Search
 from daedal.limits import Limits
 from daedal.objectives.spec import without_folder
 from daedal.searches.algorithm import Algorithm, Configuration
-from daedal.searches.presets import PRESETS
+from daedal.searches.presets import PRESETS, preset
 from daedal.searches.registry import restored_algorithm
 from daedal.settings.parameters import Parameter, Setting
 from daedal.settings.plugins import is_file_spec
@@ -57,9 +57,9 @@ def described(one: StudyAlgorithm) -> dict[str, object]:
     """Say what an algorithm of a study is, for a store: of daedal's own the name is enough."""
     algorithm = one.algorithm
     told: dict[str, object] = {"name": one.name, "popsizes": list(one.popsizes)}
-    for preset in PRESETS:
-        if (preset.name, preset.kind, preset.limits) == (algorithm.name, algorithm.kind, algorithm.limits):
-            own = preset.settings()
+    for known in map(preset, PRESETS):
+        if (known.name, known.kind, known.limits) == (algorithm.name, algorithm.kind, algorithm.limits):
+            own = known.settings()
             changed = {name: value for name, value in one.settings.items() if value != own[name]}
             return {**told, "algorithm": algorithm.name, "settings": changed}
     return {

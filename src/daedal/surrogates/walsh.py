@@ -170,18 +170,18 @@ class Walsh:
         train = len(y) - len(y) // HELD_OUT
         if len(y) < FEWEST or scale <= 1e-12 * max(1.0, abs(mean)) or not y[train:].any():
             return nothing
-        everything = Equations(x[chosen], None if d is None else d[chosen], y / scale)
+        equations = Equations(x[chosen], None if d is None else d[chosen], y / scale, train)
         known = None
         if previous is not None and len(previous.terms) and previous.penalty > 0:
             kept = previous.terms.orders <= self.max_order
             w = previous.coefficients[kept] * (-2.0 / scale)
             known = Solution(previous.terms[kept], w, 1 - previous.r2, previous.penalty, 1.0)
-        fit = Fit(everything[:train], everything[train:], self)
+        fit = Fit(equations, self)
         solution = fit.solve(known)
         r2 = max(0.0, 1.0 - solution.error / fit.base)
         if r2 <= 0 or not len(solution.sets):
             return nothing
-        solution = _fit_everything(everything, solution, len(y) / train)
+        solution = _fit_everything(equations, solution)
         # Equations of differences have w = -2 c; those of values have w = c.
         coefficients = solution.w * (scale if d is None else -0.5 * scale)
         constant = solution.sets.orders == 0
@@ -238,46 +238,54 @@ class Columns:
 
 @dataclass(frozen=True)
 class Equations:
-    """Equations y = sum of w_C chi_C(x) over the sets C with |C and d| odd; without d, over all sets."""
+    """Equations y = sum of w_C chi_C(x) over the sets C with |C and d| odd; without d, over all sets.
+
+    The first `train` of them are for training, the others are held out.
+    """
 
     x: Bits
     d: Bits | None
     y: Fitness
-
-    def __getitem__(self, part: slice) -> Equations:
-        return Equations(self.x[part], None if self.d is None else self.d[part], self.y[part])
+    train: int
 
     @property
     def n(self) -> int:
         """Number of variables."""
         return int(self.x.shape[1])
 
+    @property
+    def parts(self) -> tuple[slice, slice, slice]:
+        """The equations for training, those held out, and all of them."""
+        return slice(0, self.train), slice(self.train, len(self.y)), slice(0, len(self.y))
+
     @cached_property
-    def _kernel_arrays(self) -> tuple[_Integers, NDArray[np.intp], Bits, Bits]:
-        """Where the equations of each variable start, those that flip it, and all flips and bits, shape (n, equations).
+    def _by_variable(self) -> tuple[Bits, Bits, _Integers]:
+        """All bits and flips, shape (n, equations), and the places of the flips.
 
         Without d, there is one more variable, which is 0, which every equation flips, and every set contains.
         """
-        x, d = self.x.T, self.d if self.d is None else self.d.T
-        if d is None:
-            x, d = np.zeros((self.n + 1, len(self.y)), np.uint8), np.zeros((self.n + 1, len(self.y)), np.uint8)
-            x[:-1], d[-1] = self.x.T, 1
-        x, d = np.ascontiguousarray(x), np.ascontiguousarray(d)
-        variables, rows = np.nonzero(d)
-        return np.searchsorted(variables, np.arange(len(d) + 1)), rows, d, x
+        if self.d is not None:
+            x, d = np.ascontiguousarray(self.x.T), np.ascontiguousarray(self.d.T)
+        else:
+            x = np.concatenate([self.x.T, np.zeros((1, len(self.y)), np.uint8)])
+            d = np.zeros_like(x)
+            d[-1] = 1
+        return x, d, np.flatnonzero(d)
 
-    def columns(self, sets: Sets) -> Columns:
-        """Return the columns of sets."""
-        starts, listed, d, x = self._kernel_arrays
+    def columns(self, sets: Sets, part: slice) -> Columns:
+        """Return the columns of sets in one part of the equations, counted from its beginning."""
+        x, d, flips = self._by_variable
         members, orders = sets.members, sets.orders
         if self.d is None:
             members = np.column_stack([np.full(len(members), self.n), members])
             orders = orders + 1
-        most = np.append(np.diff(starts), 0)[members].sum(axis=1)  # a member -1 has no equations
+        first = np.arange(len(d)) * len(self.y)
+        starts, ends = np.searchsorted(flips, first + part.start), np.searchsorted(flips, first + part.stop)
+        most = np.append(ends - starts, 0)[members].sum(axis=1)  # a member -1 has no equations
         bounds, rows = np.zeros(2 * len(sets) + 1, np.int64), np.empty(int(most.sum()), np.uint32)
         negative = np.empty(int(most.max(initial=0)), np.uint32)
-        end = fill_columns(members, orders, starts, listed, d, x, bounds, rows, negative)
-        return Columns(bounds, rows[:end].copy())
+        end = fill_columns(members, orders, starts, ends, flips, d, x, part.start, bounds, rows, negative)
+        return Columns(bounds, rows[:end])
 
     @cached_property
     def pool(self) -> _Integers:
@@ -295,12 +303,14 @@ class Equations:
 
     @cached_property
     def _pairs(self) -> tuple[NDArray[np.float32], csr_array | None, NDArray[np.float32]]:
-        """Signs of the pool, shape (equations, pool); the flipped ones as a sparse matrix, and the others."""
-        signs = 1 - 2 * self.x[:, self.pool].astype(np.float32)
+        """Signs of the pool in training equations; those that are flipped as a sparse matrix, and the others."""
+        signs = 1 - 2 * self.x[: self.train, self.pool].astype(np.float32)
         if self.d is None:
             return signs, None, signs
-        d = self.d[:, self.pool]
-        return signs, csr_array((signs * d).T), signs * (d == 0)
+        d = self.d[: self.train, self.pool]
+        variables, rows = np.nonzero(np.ascontiguousarray(d.T))
+        starts = np.searchsorted(variables, np.arange(len(self.pool) + 1))
+        return signs, csr_array((signs[rows, variables], rows, starts), shape=signs.T.shape), signs * (d == 0)
 
     def pair_totals(self, residual: _Floats) -> _Floats:
         """Return the sum of sign times residual for all pairs of the pool; the diagonal is of single variables."""
@@ -323,7 +333,7 @@ class Equations:
         """1 / sqrt of the number of equations of each pair of the pool; 0 if they are too few."""
         size = len(self.pool)
         if self.d is None:
-            return np.full((size, size), len(self.y) ** -0.5)
+            return np.full((size, size), self.train**-0.5)
         _, flipped, still = self._pairs
         assert flipped is not None
         half = abs(flipped) @ np.abs(still)
@@ -358,30 +368,30 @@ class Solution:
 class Active:
     """The sets that take part in the lasso, with their coefficients, and the residual of the training equations."""
 
-    def __init__(self, train: Equations, test: Equations, sets: Sets, w: _Floats) -> None:
-        self.train, self.test = train, test
+    def __init__(self, equations: Equations, sets: Sets, w: _Floats, *, everything: bool = False) -> None:
+        self.equations = equations
+        train, test, both = equations.parts
+        self.train, self.test = (both, slice(0, 0)) if everything else (train, test)
         self.sets, self.w = sets, w.copy()
-        self.columns, self.test_columns = train.columns(sets), test.columns(sets)
+        self.columns, self.test_columns = equations.columns(sets, self.train), equations.columns(sets, self.test)
         self.put(self.w)
 
     def add(self, sets: Sets) -> None:
         """Add sets with coefficient 0."""
         self.sets = self.sets + sets
         self.w = np.concatenate([self.w, np.zeros(len(sets))])
-        self.columns, self.test_columns = (
-            self.columns + self.train.columns(sets),
-            self.test_columns + self.test.columns(sets),
-        )
+        self.columns = self.columns + self.equations.columns(sets, self.train)
+        self.test_columns = self.test_columns + self.equations.columns(sets, self.test)
 
     def put(self, w: _Floats) -> None:
         """Set the coefficients of the first sets, and the others to zero."""
         self.w = np.concatenate([w, np.zeros(len(self.sets) - len(w))])
-        self.residual = self.train.y.copy()
+        self.residual = self.equations.y[self.train].copy()
         self.columns.take_from(self.residual, self.w)
 
     def error(self) -> float:
         """Return the squared error of the equations held out."""
-        residual = self.test.y.copy()
+        residual = self.equations.y[self.test].copy()
         self.test_columns.take_from(residual, self.w)
         return float(residual @ residual)
 
@@ -416,15 +426,17 @@ class Active:
 class Fit:
     """One fit: follows the path of the lasso, and adds larger sets as long as they explain more."""
 
-    def __init__(self, train: Equations, test: Equations, model: Walsh) -> None:
-        self.train, self.test, self.model = train, test, model
-        self.n = train.n
-        self.base = float(np.square(test.y).sum())
+    def __init__(self, equations: Equations, model: Walsh) -> None:
+        self.equations, self.model = equations, model
+        self.n, self.train = equations.n, equations.parts[0]
+        self.base = float(np.square(equations.y[equations.train :]).sum())
 
     def solve(self, known: Solution | None) -> Solution:
         """Find the sets and coefficients that explain the equations; y is of about 1 in absolute value."""
         first = (
-            Sets(_NOTHING.members, _NOTHING.orders) if self.train.d is not None else Sets.of(np.empty((1, 0), np.int64))
+            Sets(_NOTHING.members, _NOTHING.orders)
+            if self.equations.d is not None
+            else Sets.of(np.empty((1, 0), np.int64))
         )
         start = known or Solution(first, np.zeros(len(first)), np.inf, 0.0, 1.0)
         best = self.follow(start, _NOTHING, WARM * start.penalty)
@@ -450,10 +462,9 @@ class Fit:
 
     def follow(self, start: Solution, new: Sets, penalty: float) -> Solution:
         """Follow the path from a solution, with new sets besides its own, single variables and pairs."""
-        train = self.train
-        active = Active(train, self.test, start.sets, start.w)
+        active = Active(self.equations, start.sets, start.w)
         listed, open_pairs = self._candidates(start.sets, new)
-        columns = train.columns(listed)
+        columns = self.equations.columns(listed, self.train)
         scales = _scales(columns.counts)
         best = Solution(active.sets, active.w, np.inf, penalty, 1.0)
         refit, refit_below, stalled = best, NEAR * self.base, 0
@@ -472,7 +483,7 @@ class Fit:
                 refit = min(refit, self.refit(active, penalty), key=lambda solution: solution.error)
                 if self.is_exact(refit):
                     return refit.without_zeros()
-            if stalled >= PATIENCE or np.count_nonzero(active.w) > 0.8 * len(train.y):
+            if stalled >= PATIENCE or np.count_nonzero(active.w) > 0.8 * self.equations.train:
                 break
             penalty *= STEP
         best = self.relax(active, best)
@@ -483,14 +494,14 @@ class Fit:
 
     def _candidates(self, known: Sets, new: Sets) -> tuple[Sets, _Floats]:
         """Return the sets besides pairs of the pool that are not active, and the scales of the pairs that are not."""
-        pool = self.train.pool if self.model.max_order > 1 else np.arange(0)
+        pool = self.equations.pool if self.model.max_order > 1 else np.arange(0)
         others = Sets.of(np.setdiff1d(np.arange(self.n), pool)[:, None])
         others = others[_are_new(others.members, known.members)]
         if not len(pool):
             return others + new, np.empty((0, 0))
         place = np.full(self.n + 1, -1)
         place[pool] = np.arange(len(pool))
-        scales = np.triu(self.train.pair_scales)
+        scales = np.triu(self.equations.pair_scales)
         low = place[known.members[:, 0]]
         high = np.where(known.orders == 1, low, place[known.members[:, 1]])
         inside = (low >= 0) & (high >= 0) & (known.orders >= 1) & (known.orders <= 2)
@@ -503,7 +514,7 @@ class Fit:
         """Return how well pairs of the pool, and listed sets, go with the residual; 0 for those that are active."""
         pairs = open_pairs
         if open_pairs.size:
-            pairs = np.abs(self.train.pair_totals(active.residual)) * open_pairs
+            pairs = np.abs(self.equations.pair_totals(active.residual)) * open_pairs
         return pairs, np.abs(columns.totals(active.residual)) * scales
 
     def _strongest(self, active: Active, open_pairs: _Floats, columns: Columns, scales: _Floats) -> float:
@@ -524,17 +535,18 @@ class Fit:
         split = int(np.searchsorted(chosen, len(i)))
         i, j, more = i[chosen[:split]], j[chosen[:split]], more[chosen[split:] - len(i)]
         members = np.full((len(i), MAX_ORDER), -1, dtype=np.int64)
-        members[:, 0], members[:, 1] = self.train.pool[i], np.where(i == j, -1, self.train.pool[j])
+        members[:, 0], members[:, 1] = self.equations.pool[i], np.where(i == j, -1, self.equations.pool[j])
         open_pairs[i, j] = 0.0
         scales[more] = 0.0
         active.add(Sets(members, np.where(i == j, 1, 2)) + listed[more])
 
     def relax(self, active: Active, best: Solution) -> Solution:
         """Lower the penalty on the sets found alone while that helps (the relaxed lasso)."""
-        best = best.without_zeros()
-        active = Active(self.train, self.test, best.sets, best.w)
+        active.put(best.w)
+        best = replace(best, sets=active.sets, w=active.w.copy())
+        fixed = np.where(active.w != 0, 1.0, np.inf)
         for share in RELAXED:
-            active.descend(share * best.penalty, passes=8, tolerance=1e-3)
+            active.descend(share * best.penalty, passes=8, tolerance=1e-3, factors=fixed)
             error = active.error()
             if error >= best.error:
                 break
@@ -548,9 +560,9 @@ class Fit:
         """
         if not EXACT < best.error / self.base < PROMISING:
             return best
-        active = Active(self.train, self.test, best.sets, best.w)
+        active = Active(self.equations, best.sets, best.w)
         listed, open_pairs = self._candidates(best.sets, _NOTHING)
-        columns = self.train.columns(listed)
+        columns = self.equations.columns(listed, self.train)
         scales = _scales(columns.counts)
         for _ in range(REWEIGHTED):
             before = best
@@ -577,7 +589,7 @@ class Fit:
         size, largest = np.count_nonzero(before), np.abs(before).max(initial=0.0)
         for share in SHARES:
             large = np.abs(before) > share * largest
-            if np.count_nonzero(large) > 0.7 * len(self.train.y):
+            if np.count_nonzero(large) > 0.7 * self.equations.train:
                 break
             active.put(np.where(large, before, 0.0))
             first = active.error()
@@ -603,11 +615,11 @@ class Fit:
 
     def screened(self, best: Solution) -> Sets:
         """Return the larger sets that go best with what is left unexplained, whatever their subsets."""
-        active = Active(self.train, self.test, best.sets, best.w)
+        active = Active(self.equations, best.sets, best.w)
         found, strengths = [_NOTHING], [np.empty(0)]
         for order in range(3, self.model.max_order + 1):
             most = self.model.screened if order == 3 else self.model.screened // RARER
-            if best.error > 0.6 * self.base and comb(self.n, order) > min(most, 2 * len(self.train.y)):
+            if best.error > 0.6 * self.base and comb(self.n, order) > min(most, 2 * self.equations.train):
                 continue
             below = best.sets.orders == order - 1
             members = supersets(best.sets.of_order(order - 1), best.w[below], self.n, most)
@@ -615,16 +627,17 @@ class Fit:
             sets = sets[_are_new(sets.members, best.sets.members)]
             for first in range(0, len(sets), _BLOCK):
                 some = sets[np.arange(first, min(first + _BLOCK, len(sets)))]
-                columns = self.train.columns(some)
+                columns = self.equations.columns(some, self.train)
                 found.append(some)
                 strengths.append(np.abs(columns.totals(active.residual)) * _scales(columns.counts))
         chosen = np.sort(np.argsort(-np.concatenate(strengths), kind="stable")[: self.model.candidates])
         return sum(found[1:], found[0])[chosen]
 
 
-def _fit_everything(everything: Equations, solution: Solution, share: float) -> Solution:
+def _fit_everything(equations: Equations, solution: Solution) -> Solution:
     """Fit the coefficients once more, to all equations, those held out included."""
-    active = Active(everything, everything[:0], solution.sets, solution.w)
+    active = Active(equations, solution.sets, solution.w, everything=True)
+    share = len(equations.y) / equations.train
     if solution.relaxed > 0:
         active.descend(solution.penalty * solution.relaxed * share**0.5, passes=10, tolerance=1e-3)
         return replace(solution, w=active.w).without_zeros()
@@ -739,21 +752,21 @@ def _shifts(order: int) -> _Integers:
 
 @njit(**OPTIONS)
 def fill_columns(
-    members: _Integers, orders: _Integers, starts: _Integers, listed: NDArray[np.intp], d: Bits, x: Bits,
-    bounds: _Integers, rows: _Rows, negative: _Rows,
+    members: _Integers, orders: _Integers, starts: _Integers, ends: _Integers, flips: _Integers, d: Bits, x: Bits,
+    offset: int, bounds: _Integers, rows: _Rows, negative: _Rows,
 ) -> int:  # fmt: skip
     """Write the columns of sets one after the other, and set bounds, shape (2 sets + 1,); return where the last ends.
 
-    The equations that flip variable i are listed[starts[i] : starts[i + 1]]. d and x, shape (n, equations), hold all
-    flips and bits. negative is for use here: the part of one column with sign -1.
+    d and x, shape (n, equations), hold all flips and bits; flips[starts[i] : ends[i]] are the places in d where variable
+    i is flipped, in the equations from `offset` on. negative is for use here: the part of one column with sign -1.
     """
     end = 0
     for c in range(orders.size):
         count = 0
         for a in range(orders[c]):
             i = members[c, a]
-            for k in range(starts[i], starts[i + 1]):
-                e = listed[k]
+            for k in range(starts[i], ends[i]):
+                e = flips[k] - i * d.shape[1]
                 flips, earlier, ones = 0, 0, 0
                 for b in range(orders[c]):
                     j = members[c, b]
@@ -762,10 +775,10 @@ def fill_columns(
                     ones += x[j, e]
                 if flips % 2 == 1 and earlier == 0:
                     if ones % 2 == 0:
-                        rows[end] = e
+                        rows[end] = e - offset
                         end += 1
                     else:
-                        negative[count] = e
+                        negative[count] = e - offset
                         count += 1
         bounds[2 * c + 1] = end
         for k in range(count):
