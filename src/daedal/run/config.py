@@ -26,9 +26,8 @@ from daedal.run.initial import Initial, read_initial
 from daedal.run.journal import Journal, open_journal
 from daedal.run.loop import Run
 from daedal.run.noise import NOISY_CONSTRAINTS, Noise
-from daedal.run.outcome import Callback, Display
 from daedal.run.reporting import result_of
-from daedal.run.view import RunProgress, RunView, progress_of
+from daedal.run.view import Callback, Display, RunProgress, RunView, progress_of
 from daedal.searches.algorithm import Algorithm
 from daedal.settings.checks import readable_seconds
 from daedal.spaces.space import Space

@@ -8,12 +8,14 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
 
 from daedal.archive import to_rows
 from daedal.engine import Engine
+from daedal.evaluation.answers import ObjectiveError
 from daedal.evaluation.evaluation import Done, Evaluation
 from daedal.evaluation.failures import FAILURES_KEPT, BestSoFar, Failure, OutOfTime
 from daedal.evaluation.merit import Standing, best_of, merits
@@ -24,11 +26,26 @@ from daedal.result.records import Best, Generation
 from daedal.run.clock import Clock
 from daedal.run.journal import Answer, Journal
 from daedal.run.noise import NOISY_CONSTRAINTS
-from daedal.run.outcome import Callback, Display, Outcome, asks_to_stop
 from daedal.run.tracer import Tracer
+from daedal.run.view import Callback, Display, asks_to_stop
 from daedal.types import INFEASIBLE, Amounts, Bits, Fitness, is_feasible
 
 _TICK = 0.25  # seconds between two looks at the clock while evaluations are under way
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a run ended, in the engine's order of variables and the objective's own sign."""
+
+    best: Best
+    stop: StopReason
+    evaluations: int
+    history: tuple[Generation, ...]
+    seconds: float
+    cpu_seconds: float
+    cpu_seconds_to_best: float
+    violation: float  # of constraints, in sum
+    violations: tuple[float, ...]  # of each
 
 
 class Run:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from daedal.limits import StopReason, meets
 from daedal.objectives.bound import BoundObjective
 from daedal.result import Result
-from daedal.run.loop import Run
-from daedal.run.outcome import Outcome
+from daedal.run.loop import Outcome, Run
 from daedal.run.tracing import trace_of
 
 if TYPE_CHECKING:

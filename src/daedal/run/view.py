@@ -1,15 +1,34 @@
-"""What whoever shows a run may know of it."""
+"""What is told on the way: records for callbacks and displays, and how far a run is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
 
 from daedal.limits import Limits
+from daedal.result.records import Generation
 
 if TYPE_CHECKING:
     from daedal.run.loop import Run
+
+
+Callback: TypeAlias = Callable[[Generation], object]
+"""Called after each generation; returns True to stop the run."""
+
+
+def asks_to_stop(answer: object) -> bool:
+    """Whether a callback's answer is True itself, or NumPy's; anything else that is not empty does not count."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+class Display(Protocol):
+    """Shows a run as it goes."""
+
+    def update(self, record: Generation) -> None:
+        """Show one more generation."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,8 +50,6 @@ async def auto(f: Engine) -> None:
     more than a small share of the differences between candidates, the objective is noisy, and populations take over
     that average over the noise.
     """
-    from daedal.searches.mix import mix  # here and below, because a small run may need nothing of it
-
     budget = f.left
     few = budget if budget is not None and budget < FEW * f.n and f.width <= NARROW else None
     search = f.start(_climb_then_mix(f, few))
@@ -59,6 +57,8 @@ async def auto(f: Engine) -> None:
         await f.values_arrive()
         if f.archive.amounts:
             if few is not None:
+                from daedal.searches.mix import mix  # here and below, because a small run may need nothing of it
+
                 f.end(search)
                 f.initial = to_rows(f.archive.order, f.n)
                 search = f.start(mix(f))
@@ -81,9 +81,9 @@ async def auto(f: Engine) -> None:
 
 async def _climb_then_mix(f: Engine, few: int | None) -> None:
     """Run `mix`, and before it, if there are few evaluations, `ils` until that is stuck."""
-    from daedal.searches.mix import mix
-
     if few is None:
+        from daedal.searches.mix import mix
+
         await mix(f)
         return
     began = f"ils (iterated local search), because the budget is small ({few:,} evaluations)"
@@ -92,6 +92,8 @@ async def _climb_then_mix(f: Engine, few: int | None) -> None:
     await f.until(ils(f), is_stuck)
     if not is_stuck():
         return
+    from daedal.searches.mix import mix
+
     made, search = len(f.archive), f.start(mix(f))
     try:
         await f.values_arrive()

@@ -21,11 +21,11 @@ import numpy as np
 from daedal.archive import to_candidates, to_rows
 from daedal.engine import Engine, Search
 from daedal.limits import meets
-from daedal.models.ridge import ridge
 from daedal.models.univariate import UMDA
 from daedal.rng import Stream
 from daedal.searches.eda import POPULATION_GENERATIONS, POPULATION_PATIENCE, eda
 from daedal.searches.popsize import fits_memory
+from daedal.surrogates.ridge import ridge
 from daedal.surrogates.walsh import FEWEST, Walsh
 
 SHARE = 0.12
@@ -151,9 +151,7 @@ class Contest:
 
     def __init__(self, f: Engine, repeats: int | None) -> None:
         self.f, self.repeats = f, repeats
-        self._first = len(
-            f.archive
-        )  # the climbs of `auto` before that mislead models: trap k=4, 300: 25.3 against 26.5
+        self._first = len(f.archive)  # climbs of `auto` before that mislead models: 25.3 against 26.5 on trap k=4, 300
         self.heard = 0  # values that arrived
         self._check_size = CHECKED if repeats is None else max(2, repeats)
         self._checked = 0  # evaluations that were spent on checks
@@ -163,8 +161,7 @@ class Contest:
         self._rounds: dict[int, Mean] = {}  # contenders, with the values of this contest
         self._leader: int | None = None  # the best one of them after a round
         self._winner: int | None = None  # the candidate that is measured once more
-        self._fresh = Mean()  # of its last values alone
-        self._wanted = 0  # measurements that it gets
+        self._fresh, self._wanted = Mean(), 0  # of its last values alone, and how many there will be
         self._is_final = False  # whether it has won a contest, or is only checked
         self._agreed = deque([f.contenders], maxlen=16)  # what the last populations would answer
         self._said: str | Callable[[], str] = ""  # what the search has to say
@@ -293,7 +290,7 @@ class Contest:
 
 
 def model_maxima(f: Engine, first: int, start: Sequence[int], rng: np.random.Generator) -> list[int]:
-    """Return the maxima of a linear and of a Walsh model of the values from a first one on, which average over noise."""
+    """Return the maxima of a linear and of a Walsh model, which average over the noise of all but the first values."""
     places = np.arange(first, len(f.archive), 1 + (len(f.archive) - first) // MODELED)
     rows, values = f.archive.rows(places), np.array([f.archive[f.archive.order[at]] for at in places])
     if np.isfinite(values).sum() < FEWEST:
