@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_helpers import OWN_ALGORITHM, OWN_MODEL
+from run_helpers import ALGORITHMS, Calls, told
 
 import daedal
-from daedal.optimizers.registry import find_algorithm
 
-EVERYONE = [*sorted(daedal.algorithms()), OWN_ALGORITHM, OWN_MODEL]
 N = 14
 WEIGHTS = np.random.default_rng(0).integers(1, 50, (2, N))
 PROFITS = np.random.default_rng(1).integers(1, 30, N).astype(float)
@@ -36,9 +34,8 @@ class Problem:
         return min((total, -value) for total, value, _ in self.seen)
 
 
-def run(objective: Any, algorithm: str, **how: Any) -> daedal.Result:
-    size = {"popsize": 24} if "popsize" in find_algorithm(algorithm).settings() else {}
-    return daedal.maximize(objective, N, algorithm=algorithm, max_evaluations=150, **size | how)
+def run(objective: Any, name: str, **how: Any) -> daedal.Result:
+    return daedal.maximize(objective, N, max_evaluations=150, **ALGORITHMS[name] | how)
 
 
 def check(result: daedal.Result, problem: Problem) -> None:
@@ -55,7 +52,7 @@ def check(result: daedal.Result, problem: Problem) -> None:
 
 @pytest.mark.filterwarnings("ignore::daedal.BudgetWarning")
 @pytest.mark.parametrize("room", [0.4, 0.02, -0.1])  # easy; few feasible rows; none
-@pytest.mark.parametrize("algorithm", EVERYONE)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_result_is_the_best_row_that_was_evaluated(algorithm: str, room: float) -> None:
     for seed, sign in ((1, 1), (2, -1)):
         problem = Problem(room, sign)
@@ -76,37 +73,26 @@ def test_functions_pairs_rows_and_workers_give_the_same(algorithm: str) -> None:
         assert [record.best for record in other.history] == [record.best for record in pair.history]
 
 
-@pytest.mark.filterwarnings("ignore::daedal.BudgetWarning")
 @pytest.mark.parametrize("algorithm", ["auto", "mix", "ils", "umda"])
 @pytest.mark.parametrize("room", [0.3, -0.1])
-def test_a_run_that_goes_on_ends_as_one_that_was_never_broken_off(algorithm: str, room: float, tmp_path: Path) -> None:
-    whole = run(Problem(room), algorithm, seed=4)
-    stop = len(whole.history) // 2
-    half = run(
-        Problem(room),
-        algorithm,
-        seed=4,
-        checkpoint=tmp_path / "c",
-        callback=lambda record: record.generation == stop,
-    )
-    assert half.evaluations < whole.evaluations
-    again = daedal.resume(tmp_path / "c", Problem(room))
-    assert (again.x.tolist(), again.fitness, again.violations) == (whole.x.tolist(), whole.fitness, whole.violations)
-    assert (again.evaluations, again.evaluations_to_best) == (whole.evaluations, whole.evaluations_to_best)
-    assert [record.best for record in again.history] == [record.best for record in whole.history]
+def test_an_interrupted_run_ends_as_one_that_was_not(algorithm: str, room: float, tmp_path: Path) -> None:
+    whole, first, rest = Calls(Problem(room)), Calls(Problem(room), interrupted_at=71), Calls(Problem(room))
+    how: dict[str, Any] = {"seed": 4, "vectorized": False}
+    expected = run(whole, algorithm, **how)
+    run(first, algorithm, run=tmp_path / "run.db", **how)
+    assert told(daedal.resume(tmp_path / "run.db", rest)) == told(expected)
+    assert first.seen + rest.seen == whole.seen
 
 
 @pytest.mark.parametrize("room", [0.3, -0.1])
-def test_a_warm_cache_knows_violations(room: float, tmp_path: Path) -> None:
-    how: dict[str, Any] = {"seed": 5, "cache": tmp_path / "c.db", "name": "sack"}
+def test_known_evaluations_have_their_violations(room: float, tmp_path: Path) -> None:
     before, problem = Problem(room), Problem(room)
-    cold, warm = run(before, "mix", **how), run(problem, "mix", **how)
+    cold = run(before, "mix", seed=5, run=tmp_path / "cold.db")
+    warm = run(problem, "mix", seed=5, known=tmp_path / "cold.db")
     assert warm.cached >= cold.evaluated
     assert not {row for _, _, row in before.seen} & {row for _, _, row in problem.seen}
     problem.seen += before.seen
     check(warm, problem)
-    mirrored = run(Problem(room, -1), "mix", minimize=True, **how | {"name": "mirror"})
-    assert (mirrored.x.tolist(), mirrored.violations) == (cold.x.tolist(), cold.violations)
 
 
 def value(x: Any) -> Any:

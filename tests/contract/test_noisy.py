@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_helpers import OWN_ALGORITHM, OWN_MODEL, at, sized, told
+from run_helpers import ALGORITHMS, Calls, told
 
 import daedal
-from daedal.limits import Limits, StopReason
-from daedal.optimizers.records import Best
-from daedal.types import Bits, Fitness, State
+from daedal.limits import StopReason
+from daedal.types import Bits, Fitness
 
-EVERYONE = [*daedal.algorithms(), OWN_ALGORITHM, OWN_MODEL]
 N = 12
 
 pytestmark = pytest.mark.filterwarnings("ignore::daedal.BudgetWarning")
@@ -35,13 +33,12 @@ class Scattering:
         return self.sign * np.where(x[:, :4].any(axis=1), values, -np.inf)
 
 
-def run(objective: Any, algorithm: Any, **how: Any) -> daedal.Result:
-    size = sized(algorithm, 20) if isinstance(algorithm, str) else {}
-    return daedal.maximize(objective, N, algorithm=algorithm, **{"seed": 1, "noisy": True, **size, **how})
+def run(objective: Any, name: str, **how: Any) -> daedal.Result:
+    return daedal.maximize(objective, N, **{"seed": 1, "noisy": True, **ALGORITHMS[name], **how})
 
 
 @pytest.mark.parametrize("most", [1, 2, 10, 24, 25, 150])
-@pytest.mark.parametrize("algorithm", EVERYONE)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_row_is_a_call_and_there_are_no_more_than_allowed(algorithm: str, most: int) -> None:
     for how in ({}, {"repeats": 5}):
         function = Scattering()
@@ -52,7 +49,7 @@ def test_every_row_is_a_call_and_there_are_no_more_than_allowed(algorithm: str, 
         assert not how or result.measurements >= min(5, most)
 
 
-@pytest.mark.parametrize("algorithm", EVERYONE)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_without_noise_the_value_is_that_of_x(algorithm: str) -> None:
     result = run(Scattering(0.0), algorithm, max_evaluations=300)
     assert result.fitness == result.x.sum() >= 11
@@ -60,7 +57,7 @@ def test_without_noise_the_value_is_that_of_x(algorithm: str) -> None:
     assert result.measurements >= 5
 
 
-@pytest.mark.parametrize("algorithm", EVERYONE)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_mean_is_near_the_truth_and_minimising_is_the_mirror(algorithm: str) -> None:
     result = run(Scattering(2.0), algorithm, max_evaluations=500)
     assert result.x.sum() >= 10
@@ -73,17 +70,20 @@ def test_the_mean_is_near_the_truth_and_minimising_is_the_mirror(algorithm: str)
 
 
 @pytest.mark.parametrize("limits", [{"max_evaluations": 200}, {"max_generations": 8}], ids=str)
-@pytest.mark.parametrize("algorithm", EVERYONE)
-def test_a_run_goes_on_to_the_bit(algorithm: str, limits: dict[str, int], tmp_path: Path) -> None:
-    path, given = tmp_path / "run.ckpt", algorithm if algorithm in (OWN_ALGORITHM, OWN_MODEL) else None
-    expected = run(Scattering(), algorithm, repeats=3, **limits)
-    for generation in {0, 1, expected.generations - 1} & set(range(expected.generations)):
-        half = run(
-            Scattering(), algorithm, repeats=3, checkpoint=path, overwrite=True, callback=at(generation), **limits
-        )
-        assert half.generations == generation
-        again = daedal.resume(path, Scattering(calls=half.evaluated), algorithm=given)
-        assert told(again) == told(expected)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_an_interrupted_run_ends_as_one_that_was_not(algorithm: str, limits: dict[str, int], tmp_path: Path) -> None:
+    how: dict[str, Any] = {"repeats": 3, "vectorized": False, **limits}
+    whole = Calls(Scattering())
+    expected = run(whole, algorithm, **how)
+    last, given = len(whole.seen), {}
+    if algorithm.startswith("own"):
+        given = {"algorithm": ALGORITHMS[algorithm]["algorithm"]}
+    for number in (2, last // 2, last - 2):
+        path, first = tmp_path / f"{number}.db", Calls(Scattering(), interrupted_at=number)
+        run(first, algorithm, run=path, **how)
+        rest = Calls(Scattering(calls=number - 1))
+        assert told(daedal.resume(path, rest, **given)) == told(expected)
+        assert first.seen + rest.seen == whole.seen
 
 
 def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
@@ -126,43 +126,9 @@ def test_ctrl_c_gives_what_has_the_best_evidence(algorithm: str, last: int) -> N
     assert last < 197 or result.measurements >= 2  # one round is over
 
 
-class Stranger:
-    """Nobody's heir, in batches of seven; is never told of a part of one."""
-
-    def __init__(self, *, n: int, seed: int | None = None, limits: Limits | None = None, initial: Any = None) -> None:
-        self.n = n
-        self.stop: StopReason | None = None
-        self.best: Best | None = None
-        self.evaluations = 0
-
-    def prepare(self) -> None: ...
-
-    def ask(self) -> Bits:
-        return np.random.default_rng(self.evaluations).integers(0, 2, (7, self.n), dtype=np.uint8)
-
-    def tell(self, fitness: Fitness) -> None:
-        assert len(fitness) == 7
-        self.evaluations += 7
-
-    def state(self) -> State:
-        return State(arrays={}, fields={"evaluations": self.evaluations})
-
-    def restore(self, state: State) -> None:
-        self.evaluations = state.whole("evaluations")
-
-
-@pytest.mark.parametrize("most", [1, 6, 7, 50, 300])
-def test_an_optimizer_that_is_no_heir_will_do(most: int) -> None:
-    function = Scattering(1.0)
-    result = run(function, Stranger, max_evaluations=most)
-    assert function.calls == result.evaluations == most
-    assert most < 300 or result.x.sum() >= 10  # by the model: none of the random rows is so good as a rule
-
-
 @pytest.mark.parametrize(
     ("odd", "says"),
     [
-        ({"cache": "values.db", "name": "f"}, "cache"),
         ({"initial": (np.eye(N, dtype=np.uint8), np.ones(N))}, "initial"),
         ({"repeats": 0}, "repeats"),
         ({"repeats": 2.5}, "repeats"),

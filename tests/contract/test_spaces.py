@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from run_helpers import OWN_ALGORITHM, OWN_MODEL, told
+from run_helpers import ALGORITHMS, told
 from scipy import stats
 
 import daedal
@@ -27,7 +27,6 @@ SPACE = Space(
     jobs=Permutation(4),
     features=Subset(7, at_least=1, at_most=3),
 )
-ALGORITHMS = [*daedal.algorithms(), OWN_ALGORITHM, OWN_MODEL]
 
 
 def worth(value: dict[str, Any]) -> float:
@@ -78,9 +77,9 @@ class Watched:
 
 
 @functools.cache
-def run(algorithm: str) -> tuple[daedal.Result, list[dict[str, Any]]]:
+def run(name: str) -> tuple[daedal.Result, list[dict[str, Any]]]:
     watched = Watched()
-    result = daedal.maximize(watched, SPACE, algorithm=algorithm, seed=3, max_evaluations=400)
+    result = daedal.maximize(watched, SPACE, seed=3, max_evaluations=400, **ALGORITHMS[name])
     return result, watched.values
 
 
@@ -94,17 +93,19 @@ def test_only_values_are_evaluated_and_each_once(algorithm: str) -> None:
     assert result.fitness == max(map(worth, values)) == worth(result.best)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "mix", "ils", "umda", "dae", "dae-search", "neural-mix", OWN_ALGORITHM])
+@pytest.mark.parametrize("algorithm", ["auto", "mix", "ils", "umda", "dae", "dae-search", "own"])
 def test_workers_and_interruptions_change_nothing(algorithm: str, tmp_path: Path) -> None:
-    whole = run(algorithm)[0]
-    path, most = tmp_path / "run.ckpt", 400
-    how: dict[str, Any] = {"algorithm": algorithm, "seed": 3, "max_evaluations": most, "checkpoint": path}
-    part = daedal.maximize(batch_worth, SPACE, callback=lambda record: record.generation == 1, **how)
-    assert part.stop is StopReason.CALLBACK
-    again = daedal.resume(path, batch_worth, algorithm=algorithm)
-    assert (told(again), again.best) == (told(whole), whole.best)
-    side_by_side = daedal.maximize(worth, SPACE, vectorized=False, workers=2, **{**how, "checkpoint": None})
+    whole, values = run(algorithm)
+    path, how = tmp_path / "run.db", {"seed": 3, "max_evaluations": 400, **ALGORITHMS[algorithm]}
+    side_by_side = daedal.maximize(worth, SPACE, vectorized=False, workers=2, **how)
     assert (told(side_by_side), side_by_side.best) == (told(whole), whole.best)
+    half = daedal.maximize(batch_worth, SPACE, run=path, callback=lambda record: record.generation == 1, **how)
+    assert half.stop is StopReason.CALLBACK
+    rest = Watched()
+    given = {"algorithm": how["algorithm"]} if algorithm == "own" else {}
+    again = daedal.resume(path, rest, **given)
+    assert (told(again), again.best) == (told(whole), whole.best)
+    assert rest.values == values[half.evaluated :]
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "mix", "ils", "umda", "hboa"])
@@ -141,15 +142,18 @@ def test_runs_begin_where_they_are_told() -> None:
         assert again.fitness >= result.fitness
 
 
-def test_a_cache_knows_a_space_by_its_values(tmp_path: Path) -> None:
-    first = Space(size=Integer(0, 7))
-    other = Space(size=Integer(1, 8))
-    for space, least in ((first, 0), (other, 1)):
-        for again in (False, True):
-            result = daedal.maximize(
-                lambda values: values["size"], space, seed=1, cache=tmp_path / "c.db", name="f", minimize=True
-            )
-            assert (result.fitness, result.evaluated == 0) == (least, again)
+def test_evaluations_are_known_by_their_values_in_another_space(tmp_path: Path) -> None:
+    first, other, calls = Space(size=Integer(0, 7)), Space(size=Integer(-1, 8)), list[int]()
+
+    def noted(value: dict[str, Any]) -> float:
+        calls.append(value["size"])
+        return float(value["size"])
+
+    daedal.minimize(noted, first, vectorized=False, seed=1, run=tmp_path / "first.db")
+    assert sorted(set(calls)) == list(range(8))
+    calls.clear()
+    result = daedal.minimize(noted, other, vectorized=False, seed=1, known=tmp_path / "first.db")
+    assert (result.fitness, sorted(set(calls))) == (-1.0, [-1, 8])
 
 
 def test_names_go_with_bits() -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from daedal.result.records import Generation
 
 
 class Clock:
@@ -42,9 +46,11 @@ class Clock:
         """CPU time of this process, and of the processes of the parts before."""
         return self._cpu_before + time.process_time() - self._cpu_started
 
-    def deadline(self, max_seconds: float) -> float:
-        """Give when the time of the whole run is up, on the monotonic clock."""
-        return self.started + max_seconds - self._seconds_before
+    def continue_from(self, record: Generation) -> None:
+        """Go on from the times of a record of an earlier part of the run."""
+        self._seconds_before += record.seconds - self.seconds
+        self._cpu_before += record.cpu_seconds - self.cpu_seconds
+        self.objective_seconds = record.objective_seconds
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:

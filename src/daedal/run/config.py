@@ -270,7 +270,7 @@ class RunConfig:
             interrupts=interrupts,
         )
         engine.width = evaluation.size if self.evaluation.asynchronous else 1
-        engine.left = run._left()
+        engine.left, engine.timed = run._left(), self.limits.max_seconds is not None
         if self.noise is None:
             engine.start(configuration.search(engine, self.limits))
         else:

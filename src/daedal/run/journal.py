@@ -46,6 +46,8 @@ class Journal:
     budgets
         The limits on evaluations of the parts of the run: from how many evaluations on, and the limit. A search that
         looks at the evaluations that are left sees those of then while it is replayed.
+    records
+        What an earlier part of the run has recorded of its generations: their times count.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Journal:
         recorded: Iterable[tuple[int, Answer]] = (),
         known: Iterable[tuple[int, Answer]] = (),
         budgets: Sequence[tuple[int, int | None]] = (),
+        records: Iterable[Generation] = (),
     ) -> None:
         self.file = file
         self.budgets = list(budgets)
@@ -67,6 +70,7 @@ class Journal:
         self._left = len(self._order)  # recorded values that were not replayed yet
         self._known = dict(known)
         self._keys_of = keys_of
+        self._records = {record.generation: record for record in records}
         self._free = 0  # free values that were recorded
 
     def __bool__(self) -> bool:
@@ -138,12 +142,17 @@ class Journal:
             self.file.append(self._keys_of(rows), values, amounts, numbers=numbers, known=True)
             self._free += len(rows)
 
-    def record(self, record: Generation) -> None:
-        """Record the figures of a generation."""
-        if self.file is not None:
-            from daedal.result.saved import record_to_json
+    def record(self, record: Generation) -> Generation | None:
+        """Record the figures of a generation; return those that an earlier part of the run has recorded, if any."""
+        if self.file is None:
+            return None
+        before = self._records.get(record.generation)
+        if before is not None and before.evaluations == record.evaluations:
+            return before
+        from daedal.result.saved import record_to_json
 
-            self.file.record(record.generation, record_to_json(record))
+        self.file.record(record.generation, record_to_json(record))
+        return None
 
     def flush(self) -> None:
         """Write everything to disk."""
@@ -200,6 +209,7 @@ def open_journal(
     source
         Earlier evaluations as the user gives them.
     """
+    from daedal.result.saved import record_from_json
     from daedal.run.known import from_keys, load_known, to_keys
 
     space, n = objective.space, objective.n
@@ -236,4 +246,5 @@ def open_journal(
         recorded=recorded,
         known=free.items(),
         budgets=[] if file is None else file.budgets,
+        records=[] if file is None else [record_from_json(one) for one in file.records],
     )

@@ -209,8 +209,11 @@ class Run:
                 continue
             if not arrived:
                 while queue and len(running) < self.evaluation.size and self._left(len(running)) != 0:
+                    candidate = queue.popleft()
+                    if not self.engine.is_wanted(candidate):  # the search that asked for it has been ended
+                        continue
                     ticket = next(tickets)
-                    running[ticket] = queue.popleft()
+                    running[ticket] = candidate
                     self.evaluation.submit([ticket], self._rows([running[ticket]]))
                 if not running:
                     self._end_search()
@@ -432,8 +435,11 @@ class Run:
             info=info,
         )
         self.tracer.look(record.generation, engine)
+        if (before := self.journal.record(record)) is not None:
+            self.clock.continue_from(before)
+            times = ("seconds", "cpu_seconds", "objective_seconds", "batches")
+            record = dataclasses.replace(record, **{name: getattr(before, name) for name in times})
         self.history.append(record)
-        self.journal.record(record)
         if self.display is not None:
             self.display.update(record)
         if final and self.callback is not None:
@@ -441,7 +447,8 @@ class Run:
         return record
 
     def _is_time_up(self) -> bool:
-        return self.limits.max_seconds is not None and self.clock.seconds >= self.limits.max_seconds
+        most = self.limits.max_seconds
+        return most is not None and not self.journal.is_replaying and self.clock.seconds >= most
 
     def _check_time(self) -> None:
         """Stop in the middle of a batch when the time is up and there is something to show for it."""

@@ -307,7 +307,10 @@ class RunFile:
     @property
     def budgets(self) -> list[tuple[int, int | None]]:
         """The evaluations from which budgets hold, and the budgets, in the order of time."""
-        return self._query("SELECT number, max_evaluations FROM budgets WHERE run = ? ORDER BY number", self.run)
+        rows = self._query("SELECT number, max_evaluations FROM budgets WHERE run = ? ORDER BY number", self.run)
+        if not all(isinstance(number, int) and isinstance(most, int | None) for number, most in rows):
+            raise _damaged(self.path, "budgets")
+        return rows
 
     def _row(self, columns: str) -> tuple[Any, ...]:
         rows = self._query(f"SELECT {columns} FROM runs WHERE id = ?", self.run)

@@ -59,7 +59,7 @@ most about single variables."""
 
 _MODEL, _MAXIMA = Walsh(screened=0), 2
 # True value of the answer, seeds 0-39, with both models / without Walsh's / without any: OneMax n=50 (sd 5, 300
-# evaluations) 45.3 / 45.3 / 37.2; trap k=4 n=40 (sd 2, 3,000) 35.4 / 30.9 / 30.0; interact n=60 (sd 2, 1,000) 41.6 /
+# evaluations) 45.3 / 45.3 / 37.2; trap k=4 n=40 (sd 2, 3,000) 33.7 / 30.9 / 30.0; interact n=60 (sd 2, 1,000) 41.6 /
 # 40.5 / 39.1.
 
 

@@ -371,7 +371,7 @@ class Active:
     def __init__(self, equations: Equations, sets: Sets, w: _Floats, *, everything: bool = False) -> None:
         self.equations = equations
         train, test, both = equations.parts
-        self.train, self.test = (both, slice(0, 0)) if everything else (train, test)
+        self.train, self.test = both if everything else train, slice(0, 0) if everything else test
         self.sets, self.w = sets, w.copy()
         self.columns, self.test_columns = equations.columns(sets, self.train), equations.columns(sets, self.test)
         self.put(self.w)
@@ -757,8 +757,8 @@ def fill_columns(
 ) -> int:  # fmt: skip
     """Write the columns of sets one after the other, and set bounds, shape (2 sets + 1,); return where the last ends.
 
-    d and x, shape (n, equations), hold all flips and bits; flips[starts[i] : ends[i]] are the places in d where variable
-    i is flipped, in the equations from `offset` on. negative is for use here: the part of one column with sign -1.
+    d and x, shape (n, equations), hold all flips and bits. flips[starts[i] : ends[i]] are the places in d where
+    variable i is flipped, in the equations from `offset` on. negative is for use here: the equations with sign -1.
     """
     end = 0
     for c in range(orders.size):
@@ -767,13 +767,13 @@ def fill_columns(
             i = members[c, a]
             for k in range(starts[i], ends[i]):
                 e = flips[k] - i * d.shape[1]
-                flips, earlier, ones = 0, 0, 0
+                odd, earlier, ones = 0, 0, 0
                 for b in range(orders[c]):
                     j = members[c, b]
-                    flips += d[j, e]
+                    odd += d[j, e]
                     earlier += d[j, e] if b < a else 0
                     ones += x[j, e]
-                if flips % 2 == 1 and earlier == 0:
+                if odd % 2 == 1 and earlier == 0:
                     if ones % 2 == 0:
                         rows[end] = e - offset
                         end += 1

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.kernels.compilation import OPTIONS, njit
+from daedal.kernels.draws import Words, draw_below
 from daedal.rng import words16
 from daedal.types import Bits, Fitness
 
@@ -219,9 +220,17 @@ class WalshFunction:
         _, found = np.unique(ranked, axis=0, return_index=True)
         return ranked[np.sort(found)[:rows]]
 
-    def climb_within(self, x: Bits, inside: NDArray[np.intp]) -> None:
-        """Flip variables `inside` of one row x, shape (n,), as long as that gains."""
-        climb_within(x, inside, *self._arrays)
+    def climb_within(self, x: Bits, inside: NDArray[np.intp], draws: NDArray[np.uint64]) -> None:
+        """Move one row x, shape (n,), to a local maximum within variables `inside`, from random values of these.
+
+        draws, shape (1,), is the state of a random generator.
+        """
+        climb_within(x, inside, draws, self._least, *self._arrays)
+
+    @cached_property
+    def _least(self) -> float:
+        """The least gain that is not rounding."""
+        return 1e-12 * float(np.abs(self.coefficients).max(initial=0.0))
 
     def _best_of_all(self, rows: int) -> Bits:
         """Return the best of all 2^n candidates, by the fast Walsh-Hadamard transform."""
@@ -307,19 +316,22 @@ def anneal(
 
 @njit(**OPTIONS)
 def climb_within(
-    x: Bits, inside: NDArray[np.intp], sets: _Integers, orders: _Integers, coefficients: _Floats, starts: _Integers,
-    owners: _Integers,
+    x: Bits, inside: NDArray[np.intp], draws: Words, least: float, sets: _Integers, orders: _Integers,
+    coefficients: _Floats, starts: _Integers, owners: _Integers,
 ) -> None:  # fmt: skip
-    """Flip the variables `inside` of a row, shape (n,), that gain, until none does."""
-    terms, gains = np.empty(orders.size), np.empty(x.size)
-    _start(x, sets, orders, coefficients, terms, gains)
-    largest = 0.0
-    for c in range(orders.size):
-        largest = max(largest, abs(terms[c]))
+    """Set the variables `inside` of a row, shape (n,), at random, and flip those that gain, until none does."""
+    for k in range(inside.size):
+        x[inside[k]] = draw_below(draws, 2)
     moved, left = True, _MOST_CLIMBS
     while moved and left > 0:
         moved, left = False, left - 1
         for k in range(inside.size):
-            if gains[inside[k]] > 1e-12 * largest:
-                _flip(inside[k], x, sets, orders, starts, owners, terms, gains)
+            i, total = inside[k], 0.0
+            for s in range(starts[i], starts[i + 1]):
+                ones = 0
+                for a in range(orders[owners[s]]):
+                    ones += x[sets[owners[s], a]]
+                total += -coefficients[owners[s]] if ones % 2 else coefficients[owners[s]]
+            if total < -least:
+                x[i] ^= 1
                 moved = True
