@@ -12,6 +12,7 @@ import argparse
 from dataclasses import dataclass
 
 from daedal.optimizers.registry import find_algorithm
+
 from daedal.problems import Problem, shuffled
 from daedal.problems.registry import find_problem
 from daedal.rng import Stream, stream

@@ -11,6 +11,7 @@ from __future__ import annotations
 import resource
 
 import numpy as np
+from daedal.optimizers.eda import EDAConfiguration
 
 import daedal
 from bare import cpu_times, five_products, two_products
@@ -23,7 +24,6 @@ from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
 from daedal.models import DAE
 from daedal.models.network_start import drawn_stack
-from daedal.optimizers.eda import EDAConfiguration
 from daedal.rng import words16, words32
 
 BATCH = 100

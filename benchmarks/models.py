@@ -10,6 +10,7 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+from daedal.optimizers.presets import PENALTY_OF_BOA
 
 import daedal
 from bare import cpu_times, five_products
@@ -18,7 +19,6 @@ from daedal.kernels.products import padded
 from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
 from daedal.models import DAE, BayesNet
-from daedal.optimizers.presets import PENALTY_OF_BOA
 from daedal.rng import words16, words32
 from daedal.types import Bits
 

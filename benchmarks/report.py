@@ -16,8 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import daedal
 from daedal.optimizers.registry import find_algorithm
+
+import daedal
 
 
 def main() -> None:

@@ -14,11 +14,11 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
+from daedal.evaluation.evaluator import Evaluator
 from numpy.typing import NDArray
 
 from daedal.evaluation.caller import Caller
 from daedal.evaluation.dask import dask_executor
-from daedal.evaluation.evaluator import Evaluator
 from daedal.evaluation.options import EvaluationOptions
 
 ROWS = 1000

@@ -6,7 +6,6 @@ way, and no evaluation on disk is made again. e2e/test_resume.py does the same w
 
 from __future__ import annotations
 
-import functools
 import math
 import random
 import shutil
@@ -24,7 +23,6 @@ from run_helpers import ALGORITHMS, Calls, ragged, told
 
 import daedal
 from daedal.limits import ReplayWarning, StopReason
-from daedal.models import UMDA
 from daedal.problems import Trap
 from daedal.run.run_file import read_run
 
@@ -207,7 +205,7 @@ def test_a_search_that_takes_another_way_goes_on_and_says_so(tmp_path: Path) -> 
 
 def uneven(row: Any) -> float:
     """Take a random time."""
-    time.sleep(random.random() * 0.004)  # noqa: NPY002
+    time.sleep(random.random() * 0.004)
     return float(ragged(np.asarray(row)[None])[0])
 
 
@@ -215,9 +213,7 @@ def uneven(row: Any) -> float:
 def test_an_asynchronous_run_resumes_from_the_recorded_order(name: str, tmp_path: Path) -> None:
     path, how = tmp_path / "run.db", {"n": 12, "seed": 1, "vectorized": False, "max_evaluations": 60}
     with ThreadPoolExecutor(3) as executor:
-        expected = daedal.maximize(
-            uneven, asynchronous=True, executor=executor, run=path, **ALGORITHMS[name], **how
-        )
+        expected = daedal.maximize(uneven, asynchronous=True, executor=executor, run=path, **ALGORITHMS[name], **how)
     assert len(set(keys(path))) == len(keys(path)) - (name == "auto" and expected.evaluated > 20)
     again = daedal.resume(path, lambda row: pytest.fail("a call"), **given(name))
     assert decided(again) == decided(expected)

@@ -24,12 +24,12 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pytest
+from daedal.evaluation.sqlite_cache import SQLiteCache
 from evaluation_helpers import rows_of, wait_until
 from run_helpers import without_clocks
 
 import daedal
 from daedal import ObjectiveError, Program, Result
-from daedal.evaluation.sqlite_cache import SQLiteCache
 from daedal.types import to_text
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # another process need not find this file

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from daedal.run.checkpoint import load_checkpoint
 from run_helpers import OWN_ALGORITHM, PAUSE, told
 
 import daedal
-from daedal.run.checkpoint import load_checkpoint
 
 KILLS = 5
 N = 20

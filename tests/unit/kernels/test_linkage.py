@@ -6,11 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from daedal.optimizers.row_memory import pack, unpack
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
 from daedal.kernels.linkage import average_linkage, columns_of, information_distances, linkage_groups
-from daedal.optimizers.row_memory import pack, unpack
 from daedal.types import Bits
 
 

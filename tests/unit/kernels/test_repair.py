@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from daedal.optimizers.row_memory import pack, unpack
 from repair_twin import repair as slow_repair
 
 from daedal import kernels
-from daedal.optimizers.row_memory import pack, unpack
 from daedal.spaces.encoding import Encoding
 from daedal.spaces.fields import Field, NumberField, OneHotField, PermutationField, SubsetField
 from daedal.types import Bits

@@ -13,21 +13,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from daedal.evaluation.evaluator import Evaluator
+from daedal.optimizers.eda import EDA
+from daedal.run.checkpoint import Checkpointer, load_checkpoint
+from daedal.storage.checkpoint_file import write_checkpoint_file
 from run_helpers import PAUSE, Rows, at, batch, config, rewrite, score, told
 
 import daedal
 from daedal.evaluation.caller import Caller, ObjectiveError
-from daedal.evaluation.evaluator import Evaluator
 from daedal.limits import Limits, StopReason
 from daedal.models import UMDA
 from daedal.models.base import Fitted
-from daedal.optimizers.eda import EDA
-from daedal.searches.registry import find_algorithm
-from daedal.run.checkpoint import Checkpointer, load_checkpoint
 from daedal.run.config import RunConfig
 from daedal.run.loop import Run
+from daedal.searches.registry import find_algorithm
 from daedal.storage.atomic import previous_path
-from daedal.storage.checkpoint_file import write_checkpoint_file
 from daedal.types import Bits, State
 
 Whole = tuple[daedal.Result, int]

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-
 from daedal.storage.checkpoint_file import CHECKPOINT
+
 from daedal.storage.kinds import Kind, check_apart, check_place
 from daedal.storage.sqlite import open_database
 from daedal.studies.store import Store

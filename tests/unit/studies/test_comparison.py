@@ -18,10 +18,10 @@ from run_helpers import without_clocks
 import daedal
 from daedal.evaluation.caller import ObjectiveError
 from daedal.limits import Limits
-from daedal.searches.registry import find_algorithm
 from daedal.problems import Problem, Trap
 from daedal.result import Result
 from daedal.run.config import RunConfig
+from daedal.searches.registry import find_algorithm
 from daedal.studies.comparison import Summary, run_all, summarise
 from daedal.types import Bits, Fitness
 

@@ -22,8 +22,8 @@ from study_helpers import CLOCK, OLD_STUDY, Inline, old_store
 
 import daedal
 from daedal.limits import StopReason
-from daedal.result.records import Generation
 from daedal.result import Result
+from daedal.result.records import Generation
 from daedal.studies.analysis import analyse
 from daedal.studies.environment import environment
 from daedal.studies.plan import Settled
