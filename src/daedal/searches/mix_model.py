@@ -159,6 +159,7 @@ class Model:
         f, best = self.f, self.f.best_value
         if offer and self.r2 >= GOOD:
             self.offered = maxima
+        assert f.best is not None
         near = self.members or [f.best]
         new = [x for x in maxima if x not in f.archive]
         parents = [min(near, key=lambda other: (other ^ x).bit_count()) for x in new]
