@@ -67,7 +67,7 @@ def files_of(words: list[str]) -> list[str]:
 
 def show() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        words = sys.argv[1:] or [*WORDS, "--checkpoint", f"{folder}/run.ckpt"]
+        words = sys.argv[1:] or [*WORDS, "--run", f"{folder}/run.db"]
         files = files_of(words)
     rooms = Counter(name.partition("/")[0].removesuffix(".py") for name in files)
     for name in files:

@@ -29,8 +29,8 @@ from daedal.result.records import Generation as Generation
 from daedal.searches.algorithm import Algorithm as Algorithm
 from daedal.searches.algorithm import Configuration as Configuration
 from daedal.searches.presets import EDAConfiguration as EDAConfiguration
-from daedal.searches.registry import algorithms as algorithms
-from daedal.searches.registry import register_algorithm as register_algorithm
+from daedal.searches.presets import algorithms as algorithms
+from daedal.searches.presets import register_algorithm as register_algorithm
 from daedal.spaces.description import read_space as read_space
 from daedal.spaces.items import Permutation as Permutation
 from daedal.spaces.items import Subset as Subset

@@ -23,7 +23,7 @@ from daedal.types import Bits, Fitness
 
 if TYPE_CHECKING:
     from daedal.limits import StopReason
-    from daedal.searches.insight import Insight
+    from daedal.searches.algorithm import Insight
     from daedal.spaces.encoding import Encoding
 
 Search: TypeAlias = Coroutine[Any, Any, Any]

@@ -15,8 +15,7 @@ from run_helpers import registries_restored
 
 from daedal.models.base import Fitted, Model
 from daedal.searches.algorithm import Algorithm
-from daedal.searches.presets import EDAConfiguration
-from daedal.searches.registry import algorithms, register_algorithm
+from daedal.searches.presets import EDAConfiguration, algorithms, register_algorithm
 from daedal.types import Bits
 
 

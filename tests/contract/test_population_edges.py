@@ -7,7 +7,7 @@ import pytest
 
 import daedal
 from daedal.limits import StopReason
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 from daedal.types import Bits, Fitness
 
 ALGORITHMS = sorted(name for name, one in daedal.algorithms().items() if "popsize" in one.settings())

@@ -18,7 +18,7 @@ from daedal.limits import Limits
 from daedal.problems import registry as problem_registry
 from daedal.run.config import RunConfig
 from daedal.searches import registry as algorithm_registry
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OWN_ALGORITHM = f"{Path(__file__).with_name('own_search.py')}:climber"

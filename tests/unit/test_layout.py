@@ -32,7 +32,7 @@ LAYERS = (
 """From the bottom up: a package or module imports from those below it, and from itself."""
 
 UPWARDS = {
-    ("engine.py", "daedal.searches.insight"),  # the type of what a search shows of itself
+    ("engine.py", "daedal.searches.algorithm"),  # the type of what a search shows of itself
     ("result/result.py", "daedal.report.source"),  # `result.report(...)` is where users look for it
 }
 """Imports that point up all the same: for a type, or in a function that is called later."""

@@ -16,7 +16,7 @@ from rich.text import Text
 from daedal.cli.output import say, stdout_kept, write_line
 from daedal.problems.registry import ProblemKind, problem_kinds
 from daedal.searches.algorithm import Algorithm
-from daedal.searches.registry import algorithms, find_algorithm
+from daedal.searches.presets import algorithms, find_algorithm
 from daedal.settings.parameters import REQUIRED, Parameter, unknown
 from daedal.settings.plugins import is_file_spec
 from daedal.settings.texts import printable, visible

@@ -26,7 +26,7 @@ from daedal.run.config import RunConfig
 from daedal.run.noise import noise_of
 from daedal.run.resume import seed_of
 from daedal.run.view import RunView
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 from daedal.storage.kinds import check_apart
 
 

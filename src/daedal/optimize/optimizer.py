@@ -13,7 +13,7 @@ from daedal.engine import Engine
 from daedal.limits import Limits
 from daedal.rng import check_seed
 from daedal.run.initial import Initial
-from daedal.searches.registry import AnyAlgorithm, find_algorithm
+from daedal.searches.presets import AnyAlgorithm, find_algorithm
 from daedal.settings.checks import check_whole
 from daedal.settings.numbers import as_numbers
 from daedal.settings.parameters import Setting

@@ -18,7 +18,7 @@ from daedal.run.config import DisplayFactory, RunConfig
 from daedal.run.initial import Initial
 from daedal.run.noise import noise_of
 from daedal.run.view import Callback
-from daedal.searches.registry import AnyAlgorithm, find_algorithm
+from daedal.searches.presets import AnyAlgorithm, find_algorithm
 from daedal.settings.parameters import Setting
 from daedal.spaces.given import Variables, read_variables
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from daedal.limits import Limits
 from daedal.objectives.bound import objective_name
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 from daedal.settings.parameters import Setting
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from daedal.run.known import Earlier
 from daedal.run.noise import Noise
 from daedal.run.run_file import read_run
 from daedal.searches.algorithm import Algorithm
-from daedal.searches.registry import AnyAlgorithm, find_algorithm, restored_algorithm
+from daedal.searches.presets import AnyAlgorithm, find_algorithm, restored_algorithm
 from daedal.settings.parameters import plain
 from daedal.spaces.description import described
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from daedal.archive import to_rows
 from daedal.engine import Engine
 from daedal.models.base import TrainingCurve
-from daedal.searches.insight import MOST_LINKED, Insight, information
+from daedal.searches.algorithm import MOST_LINKED, Insight, information
 from daedal.types import LARGEST_COUNT, Fitness
 
 MOST_LOOKS = 128

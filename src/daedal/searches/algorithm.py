@@ -9,8 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from daedal.engine import Engine, Search
 from daedal.limits import Limits
+from daedal.models.base import Fitted, TrainingCurve
 from daedal.rng import Stream
 from daedal.settings.parameters import (
     REQUIRED,
@@ -21,6 +25,7 @@ from daedal.settings.parameters import (
     current,
     parameters,
 )
+from daedal.types import Bits, Fitness
 
 _GIVEN = ("n", "rng", "seed")
 """Keywords that an async function of the user's own gets if it takes them; all others are its settings."""
@@ -249,3 +254,64 @@ class Algorithm:
         """Give this algorithm with everything chosen that is not given: see `Configuration.resolved`."""
         chosen = self.configuration.resolved(n, max_evaluations=max_evaluations, workers=workers)
         return dataclasses.replace(self, configuration=chosen)
+
+
+_OF_ROWS = "the mutual information in the population, which the linkage tree is built on"
+
+MOST_LINKED = 2000
+"""Maximum number of variables for a matrix of all pairs."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Insight:
+    """A search's population, and its view of how variables depend on each other.
+
+    Attributes
+    ----------
+    rows, fitness
+        The population, shape (rows, n), and its values, shape (rows,).
+    linkage
+        How much pairs of variables depend on each other, shape (n, n); None if the search does not know.
+    source
+        What linkage is read from, as a phrase for the user: "the weights of the autoencoder".
+    curve
+        How the error fell in the last training of a network; None without one.
+    """
+
+    rows: Bits
+    fitness: Fitness
+    linkage: NDArray[np.float64] | None = None
+    source: str = ""
+    curve: TrainingCurve | None = None
+
+    @classmethod
+    def of_model(cls, rows: Bits, fitness: Fitness, fitted: Fitted | None) -> Insight:
+        """Show a population, and what the model fitted to it says of pairs."""
+        if fitted is None:
+            return cls(rows=rows, fitness=fitness)
+        linkage = fitted.linkage() if rows.shape[1] <= MOST_LINKED else None
+        return cls(rows=rows, fitness=fitness, linkage=linkage, source=fitted.linkage_source, curve=fitted.curve())
+
+    @classmethod
+    def of_rows(cls, rows: Bits, fitness: Fitness) -> Insight:
+        """Show rows, shape (rows, n); how pairs depend on each other there is computed once, at the end."""
+        return cls(rows=rows, fitness=fitness, source=_OF_ROWS)
+
+
+def information(rows: Bits) -> NDArray[np.float64]:
+    """Return the mutual information of all pairs of variables, as a share of their joint entropy, shape (n, n).
+
+    It is 0 on the diagonal and where a variable has one value only.
+    """
+    size, x = len(rows), rows.astype(np.float64)
+    both = np.rint(x.T @ x).astype(np.int64)
+    ones = np.diag(both)
+    counts = np.arange(1, size + 1)
+    terms = np.concatenate([[0.0], -counts / size * np.log(counts / size)])
+    joint = terms[both] + terms[ones[:, None] - both] + terms[ones - both] + terms[size - ones[:, None] - ones + both]
+    single = terms[ones] + terms[size - ones]
+    shared: NDArray[np.float64] = (
+        np.divide(single[:, None] + single, joint, out=np.ones_like(joint), where=joint > 1e-12) - 1
+    )
+    np.fill_diagonal(shared, 0.0)
+    return shared

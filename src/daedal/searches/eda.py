@@ -14,8 +14,8 @@ from daedal.archive import to_candidates
 from daedal.engine import Engine
 from daedal.models.base import Fitted, Model
 from daedal.rng import Stream, stream, words32
-from daedal.searches.insight import Insight
-from daedal.searches.popsize import default_popsize, fits_memory
+from daedal.searches.algorithm import Insight
+from daedal.searches.presets import default_popsize, fits_memory
 from daedal.types import Bits, Fitness
 
 POPULATION_GENERATIONS, POPULATION_PATIENCE = 150, 50

@@ -20,7 +20,7 @@ from scipy.spatial.distance import squareform
 from daedal.archive import to_candidates, to_rows
 from daedal.engine import Engine
 from daedal.rng import Stream
-from daedal.searches.insight import Insight, information
+from daedal.searches.algorithm import Insight, information
 from daedal.searches.mix_model import Model
 from daedal.types import INFEASIBLE, Bits
 

@@ -24,7 +24,7 @@ from daedal.limits import meets
 from daedal.models.univariate import UMDA
 from daedal.rng import Stream
 from daedal.searches.eda import POPULATION_GENERATIONS, POPULATION_PATIENCE, eda
-from daedal.searches.popsize import fits_memory
+from daedal.searches.presets import fits_memory
 from daedal.surrogates.ridge import ridge
 from daedal.surrogates.walsh import FEWEST, Walsh
 

@@ -1,21 +1,30 @@
-"""daedal's own algorithms: each search with its settings, and the limits that go with it."""
+"""Algorithms by name: daedal's own with their settings and limits, those of installed packages, and those in files."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from daedal import models
 from daedal.engine import Engine, Search
 from daedal.limits import Limits
 from daedal.models.base import Model
-from daedal.searches.algorithm import NARROW, WIDEST, Algorithm, Configuration
-from daedal.searches.popsize import LEAST_POPSIZE, check_population, choose_popsize, three_generations
-from daedal.settings.checks import check_between, check_whole
-from daedal.settings.parameters import check_types
+from daedal.searches.algorithm import NARROW, WIDEST, Algorithm, Configuration, OwnSearch
+from daedal.settings.checks import check_between, check_fits, check_whole, machine_bytes
+from daedal.settings.parameters import check_types, unknown
+from daedal.settings.plugins import (
+    entry_point,
+    entry_point_names,
+    file_digest,
+    first_line,
+    is_file_spec,
+    load,
+    register_entry_points,
+)
 
 PENALTY_OF_BOA = round(math.log(2), 6)
 """Weight of the complexity term in `boa` and `hboa`: half a natural logarithm for each probability, against entropies
@@ -257,3 +266,170 @@ def preset(name: str) -> Algorithm:
     configuration, limits = make()
     last_resort = Limits() if isinstance(configuration, EDAConfiguration) else _STUCK
     return Algorithm(name=name, summary=summary, configuration=configuration, limits=limits, last_resort=last_resort)
+
+
+# ------------------------------------------------------------ algorithms by name
+
+ENTRY_POINTS = "daedal.algorithms"
+"""The group of entry points under which installed packages register algorithms."""
+
+AnyAlgorithm: TypeAlias = "str | Algorithm | Configuration | Model | Callable[..., Search]"
+"""What stands for an algorithm: a name, one of its values, or an async function, `async def climber(f, *, n, rng)`."""
+
+_registered: dict[str, Algorithm] = {}  # those of daedal itself are added when they are asked for
+
+
+def register_algorithm(algorithm: Algorithm) -> None:
+    """Make an algorithm known by its name, to the library, the command line and the contract tests."""
+    _registered[algorithm.name] = algorithm
+
+
+def algorithms() -> dict[str, Algorithm]:
+    """Give all algorithms by name, those of installed packages included; one that is broken is a warning."""
+    register_entry_points(ENTRY_POINTS, _is_known)
+    own = {name: _registered.get(name) or preset(name) for name in PRESETS}
+    return own | _registered
+
+
+def find_algorithm(given: AnyAlgorithm) -> Algorithm:
+    """Give the algorithm that a value stands for.
+
+    Parameters
+    ----------
+    given
+        A name ("dae"); "path/to/file.py:NAME"; an `Algorithm`; a configuration; a model, which gets the EDA's loop with
+        the rules and limits of its kind, or of `dae`; or an async function, `async def climber(f, *, n, rng)`.
+
+    Examples
+    --------
+    >>> find_algorithm("umda").name
+    'umda'
+    """
+    if isinstance(given, str):
+        return _named(given)
+    if isinstance(given, Algorithm):
+        return given
+    if inspect.isclass(given) and issubclass(given, Model | Configuration):
+        given = given()
+    if isinstance(given, Model):
+        return _of_model(given)
+    if isinstance(given, Configuration):
+        return Algorithm(name=given.kind, configuration=given)
+    if inspect.iscoroutinefunction(given):
+        own = OwnSearch(function=given)
+        return Algorithm(name=own.kind, summary=first_line(given), configuration=own)
+    raise TypeError(
+        "expected an algorithm: a name such as 'dae', a configuration, a model, or an async function such as "
+        f"`async def climber(f, *, n, rng)`, got algorithm={given!r}"
+    )
+
+
+def restored_algorithm(name: str, kind: str) -> Algorithm:
+    """Return the algorithm that a run file names: never by a path, since that would run code; or else by its model."""
+    if _is_known(name):
+        return _registered[name]
+    for own in map(preset, PRESETS):
+        if own.kind == kind:
+            return replace(own, name=name, summary="")
+    raise ValueError(f"give the algorithm again, algorithm=... (--algorithm): {name!r} is not one of daedal's own")
+
+
+def _named(name: str) -> Algorithm:
+    if is_file_spec(name):
+        found = find_algorithm(load(name))
+        return replace(found, name=name.rpartition(":")[2], source=name, digest=file_digest(name.rpartition(":")[0]))
+    if not _is_known(name):
+        raise ValueError(unknown("algorithm", name, {*PRESETS, *_registered, *entry_point_names(ENTRY_POINTS)}))
+    return _registered[name]
+
+
+def _is_known(name: str) -> bool:
+    """Whether there is such an algorithm; one of an installed package is loaded now."""
+    if name in PRESETS and name not in _registered:
+        register_algorithm(preset(name))
+    elif name not in _registered and name in entry_point_names(ENTRY_POINTS):
+        register_algorithm(replace(entry_point(ENTRY_POINTS, name, find_algorithm), name=name))
+    return name in _registered
+
+
+def _of_model(model: Model) -> Algorithm:
+    kind = EDAConfiguration(model=model).kind
+    like = [own for own in map(preset, PRESETS) if own.kind == kind] or [preset("dae")]
+    rules = like[0].configuration
+    assert isinstance(rules, EDAConfiguration)
+    return replace(like[0], name=type(model).__name__, summary="", configuration=replace(rules, model=model))
+
+
+# ------------------------------------------------------------ population sizes
+
+LEAST_POPSIZE = 4
+"""The smallest one that is ever chosen: two parents, two candidates."""
+
+_MANY = 10**9
+"""Evaluations, and variables, beyond which no population changes."""
+
+_MOST_ENTRIES = 10**8
+"""Bits of the largest population that is chosen: half a gigabyte, all copies together. A fixed number, because the same
+seed is to give the same result on every machine."""
+
+_BYTES_AN_ENTRY = 6
+"""Memory for each bit of a population, beside the model's: population, parents, candidates and what is on its way."""
+
+_BYTES_A_ROW = 80
+"""Memory for each row, however short: fitness, its hash, and where it stands in several orders."""
+
+
+def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: float = 1.0) -> int:
+    """Give a population size that solves deceptive problems of n variables as a rule, or less for few evaluations.
+
+    A population converges in a number of generations that grows with the square root of n, and slowly with its own
+    size; one that fits the evaluations has just about converged when they end. docs/models.md has the runs behind both
+    rules. A model of some slowness needs that many times as many generations.
+
+    Examples
+    --------
+    >>> default_popsize(60), default_popsize(60, 3_000)
+    (2900, 171)
+    """
+    size = min(500 + 40 * n, 16_000, max(LEAST_POPSIZE, _MOST_ENTRIES // n))
+    if max_evaluations is None:
+        return size
+    most = min(max_evaluations, _MANY)
+    fitting = 4.8 * math.pow(most / math.sqrt(min(n, _MANY)), 0.6) / slowness
+    return min(size, max(LEAST_POPSIZE, round(min(fitting, most / 3))))
+
+
+def choose_popsize(
+    popsize: int | None, n: int, max_evaluations: int | None = None, *, model: Model | None = None
+) -> int:
+    """Give popsize, or the default where it is None; refuse what does not fit into memory."""
+    default = default_popsize(n, max_evaluations, slowness=1.0 if model is None else model.slowness)
+    if popsize is None:
+        popsize = default
+    popsize = check_whole("popsize", popsize, least=2, hint=f"the default for n={n} is {default}")
+    check_population(popsize, n, model)
+    return popsize
+
+
+def check_population(popsize: int, n: int, model: Model | None = None, *, name: str = "popsize") -> None:
+    """Refuse a population, or what is fitted to half of it, that does not fit into memory; `name` is the setting's."""
+    own = 0
+    if model is not None:
+        model.check_memory(1, n)  # where even one row is too much, no popsize helps
+        own = model.working_bytes(popsize // 2, n)
+    what = f"a population of {name}={popsize} with n={n}"
+    check_fits(_bytes(popsize, n) + own, what, advice=f"lower {name}")
+
+
+def fits_memory(popsize: int, n: int) -> bool:
+    """Whether a population fits into the memory of this machine, with room for a model."""
+    return 2 * _bytes(popsize, n) <= machine_bytes()
+
+
+def _bytes(popsize: int, n: int) -> int:
+    return popsize * (n * _BYTES_AN_ENTRY + _BYTES_A_ROW)
+
+
+def three_generations(popsize: int) -> int:
+    """Give the evaluations of a first population, and two generations that learn from it."""
+    return popsize + 2 * (popsize - popsize // 2)

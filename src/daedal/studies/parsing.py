@@ -14,7 +14,7 @@ from daedal.objectives.spec import identity, located, read_objective
 from daedal.problems.registry import find_problem
 from daedal.rng import check_seed
 from daedal.searches.algorithm import Algorithm
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import unknown
 from daedal.settings.plugins import is_file_spec

@@ -11,8 +11,7 @@ from daedal.engine import Engine, Search
 from daedal.limits import Limits
 from daedal.objectives.spec import without_folder
 from daedal.searches.algorithm import Algorithm, Configuration
-from daedal.searches.presets import PRESETS, preset
-from daedal.searches.registry import restored_algorithm
+from daedal.searches.presets import PRESETS, preset, restored_algorithm
 from daedal.settings.parameters import Parameter, Setting
 from daedal.settings.plugins import is_file_spec
 from daedal.studies.cell import LIMITS, StudyAlgorithm

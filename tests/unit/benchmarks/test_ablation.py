@@ -16,7 +16,7 @@ import ablation
 from ablation import Job, Run
 from ablation_variants import BASE, BEFORE, CASES, QUESTIONS, settings_of
 from daedal.models import DAE
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 
 
 def made_up(job: Job, *, evaluations: int, seconds: float, solved: bool = True) -> Run:

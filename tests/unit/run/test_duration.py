@@ -11,7 +11,7 @@ from daedal.cli.compare import compare
 from daedal.limits import Limits, TimeWarning
 from daedal.models.base import PRODUCTS_A_SECOND
 from daedal.run.config import HOPELESS, SLOW, check_duration
-from daedal.searches.registry import algorithms, find_algorithm
+from daedal.searches.presets import algorithms, find_algorithm
 from daedal.settings.checks import readable_seconds
 
 LONG: dict[str, Any] = {"algorithm": "dae-2016", "popsize": 100, "min_epochs": 10**8, "max_epochs": 10**8}

@@ -26,7 +26,7 @@ from daedal.models import UMDA
 from daedal.models.base import Fitted
 from daedal.run.config import RunConfig
 from daedal.run.loop import Run
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 from daedal.storage.atomic import previous_path
 from daedal.types import Bits, State
 

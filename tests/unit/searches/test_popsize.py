@@ -12,8 +12,7 @@ from daedal.engine import Engine
 from daedal.models import DAE, ECGA, PBIL, RBM, UMDA, BayesNet, Tree
 from daedal.models.base import Model
 from daedal.searches.eda import eda
-from daedal.searches.popsize import LEAST_POPSIZE, choose_popsize, default_popsize, three_generations
-from daedal.searches.presets import EDAConfiguration
+from daedal.searches.presets import LEAST_POPSIZE, EDAConfiguration, choose_popsize, default_popsize, three_generations
 
 BUDGETS = (1, 2, 10, 30, 100, 300, 1_000, 3_000, 30_000, 10**6, 10**9, 10**400)
 

@@ -17,8 +17,7 @@ from daedal.limits import Limits
 from daedal.models import DAE, PBIL, UMDA
 from daedal.searches.algorithm import Algorithm, Configuration
 from daedal.searches.eda import eda
-from daedal.searches.presets import EDAConfiguration
-from daedal.searches.registry import algorithms, find_algorithm, register_algorithm, restored_algorithm
+from daedal.searches.presets import EDAConfiguration, algorithms, find_algorithm, register_algorithm, restored_algorithm
 
 OWN_NAME = OWN_ALGORITHM.rpartition(":")[2]
 TRUNCATION = EDAConfiguration(model=UMDA(), selection="truncation", popsize=30)

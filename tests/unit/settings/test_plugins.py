@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import daedal
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 from daedal.settings.plugins import load, place_in_file
 
 FILES = {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from daedal.run.config import RunConfig
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 from daedal.settings.shared import Shared
 from daedal.studies.worker import run_quietly
 

@@ -21,7 +21,7 @@ from daedal.limits import Limits
 from daedal.problems import Problem, Trap
 from daedal.result import Result
 from daedal.run.config import RunConfig
-from daedal.searches.registry import find_algorithm
+from daedal.searches.presets import find_algorithm
 from daedal.studies.comparison import Summary, run_all, summarise
 from daedal.types import Bits, Fitness
 

@@ -16,7 +16,7 @@ from daedal.limits import Limits
 from daedal.objectives.spec import FileFunction
 from daedal.problems import NK, write_nk
 from daedal.searches.algorithm import Algorithm
-from daedal.searches.registry import algorithms
+from daedal.searches.presets import algorithms
 from daedal.studies.example import EXAMPLE
 from daedal.studies.spec import POPSIZES, Cell, Study, StudyAlgorithm
 
