@@ -12,8 +12,9 @@ PARTS := contracts library pages commands studies laws rooms quick-attack
 .PHONY: demo test lint docs $(PARTS) attack bench reference reproduce clean
 
 demo: $(STAMP)
-	$(BIN)/daedal solve trap:k=5,n=50 --seed 1 --save demo.npz
-	$(BIN)/daedal report demo.npz -o demo.html
+	rm -f demo.db
+	$(BIN)/daedal solve trap:k=5,n=50 --seed 1 --run demo.db
+	$(BIN)/daedal report demo.db -o demo.html
 	@echo "The page of this run: $(CURDIR)/demo.html"
 
 # Two parts side by side: first those that compile the kernels, last those that are short.
@@ -45,6 +46,7 @@ attack: $(TOOLS)
 	$(BIN)/python tests/attack/run.py
 
 bench: $(TOOLS)
+	$(BIN)/python benchmarks/first.py
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/evaluation.py
