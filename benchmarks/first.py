@@ -29,9 +29,8 @@ def cpu_seconds(keywords: str, folder: str) -> float:
     """Return the CPU time of a new process, which keeps its kernels in a folder."""
     code = f"import daedal; {OBJECTIVE}; daedal.maximize(f, n=40, seed=1, {keywords})"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, env=os.environ | {"NUMBA_CACHE_DIR": folder}, stderr=subprocess.DEVNULL
-    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
