@@ -22,12 +22,10 @@ NOT_RUN = {
     "docs/cluster.md": 2,
     "docs/commands.md": 1,
     "docs/examples.md": 1,
-    "docs/accelerators.md": 1,
     "docs/beyond.md": 1,
     "docs/features.md": 1,
     "docs/index.md": 1,
     "docs/report.md": 1,
-    "docs/neural-mix.md": 1,
     "docs/reproduction.md": 3,
     "docs/search.md": 1,
 }
