@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from daedal.cli.children import children_ended, kill_children
 from daedal.evaluation.signals import ended_properly
-from daedal.settings.texts import describe_error, printable
+from daedal.settings.checks import describe_error, printable
 
 BAD_INPUT = 2
 """Exit code for what the user has to mend."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from daedal.settings.texts import visible
+from daedal.settings.checks import visible
 
 _INDENT, _GOES_ON = "  ", " \\"
 

@@ -35,7 +35,7 @@ from daedal.rng import check_seed
 from daedal.run.config import RunConfig
 from daedal.searches.algorithm import Algorithm
 from daedal.searches.presets import find_algorithm
-from daedal.settings.texts import printable, visible
+from daedal.settings.checks import printable, visible
 from daedal.studies.comparison import Summary, run_all, summarise
 from daedal.studies.tables.content import seconds_text
 

@@ -17,9 +17,9 @@ from daedal.cli.output import say, stdout_kept, write_line
 from daedal.problems.registry import ProblemKind, problem_kinds
 from daedal.searches.algorithm import Algorithm
 from daedal.searches.presets import algorithms, find_algorithm
+from daedal.settings.checks import printable, visible
 from daedal.settings.parameters import REQUIRED, Parameter, unknown
 from daedal.settings.plugins import is_file_spec
-from daedal.settings.texts import printable, visible
 
 _INDENT = "  "
 _ENDLESS = 1000  # columns of what is no terminal: it may be searched, or cut by programs

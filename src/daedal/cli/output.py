@@ -14,7 +14,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from daedal.settings.texts import visible
+from daedal.settings.checks import visible
 from daedal.storage.atomic import replace_file
 from daedal.storage.kinds import Kind, check_apart
 

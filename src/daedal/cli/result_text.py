@@ -11,7 +11,7 @@ from daedal.cli.again import write_command
 from daedal.cli.output import write_line
 from daedal.result import Result
 from daedal.result.wording import effort_text, fitness_text, value_text, verdict, violation_text
-from daedal.settings.texts import counted, printable
+from daedal.settings.checks import counted, printable
 from daedal.types import to_text
 
 MARGIN = 8

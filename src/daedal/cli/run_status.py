@@ -11,7 +11,7 @@ from daedal.cli.durations import duration, elapsed
 from daedal.cli.sparkline import Sparkline
 from daedal.result.records import Generation
 from daedal.run.view import RunProgress, RunView
-from daedal.settings.texts import visible
+from daedal.settings.checks import visible
 
 SHOWN = 12
 """Generations that are remembered for a table."""

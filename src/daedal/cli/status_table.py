@@ -7,7 +7,7 @@ from itertools import groupby
 from rich.console import ConsoleRenderable
 
 from daedal.cli.study_tables import Laid
-from daedal.settings.texts import printable
+from daedal.settings.checks import printable
 from daedal.studies.status import CellStatus, Status
 from daedal.studies.tables.content import Cell
 from daedal.studies.tables.sheets import Column, Group, Sheet, with_problems

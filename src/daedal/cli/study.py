@@ -27,7 +27,7 @@ from daedal.cli.study_output import (
 )
 from daedal.cli.study_run import checked_order, run_and_show
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
-from daedal.settings.texts import counted
+from daedal.settings.checks import counted
 from daedal.studies.example import EXAMPLE
 from daedal.studies.export import export as exported
 from daedal.studies.files import TABLES

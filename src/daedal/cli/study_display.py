@@ -21,7 +21,7 @@ from daedal.cli.output import standard_error
 from daedal.cli.stderr_capture import captured_stderr
 from daedal.cli.study_tables import budget_table, rich_table
 from daedal.cli.ticker import Ticker, wheel
-from daedal.settings.texts import counted
+from daedal.settings.checks import counted
 from daedal.studies.analysis import Row, analyse
 from daedal.studies.budgets import BudgetRow, analyse_budgets
 from daedal.studies.plan import Unsettled

@@ -16,7 +16,7 @@ from daedal.cli.status_table import status_table
 from daedal.cli.study_tables import table_text, terminal_table
 from daedal.plot.study_figures import check_figures, draw_figures
 from daedal.plot.style import save
-from daedal.settings.texts import counted, printable
+from daedal.settings.checks import counted, printable
 from daedal.studies.files import TABLES
 from daedal.studies.rank_tests import Test
 from daedal.studies.snapshot import Snapshot

@@ -13,7 +13,7 @@ from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_output import Form, write_table
 from daedal.evaluation.dask import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, available_cores, check_executor_timeout
-from daedal.settings.texts import counted
+from daedal.settings.checks import counted
 from daedal.studies.progress import MOST_CONFIRMED, Order, Progress
 from daedal.studies.rank_tests import Test
 from daedal.studies.runner import run_study

@@ -13,7 +13,7 @@ from typing import Any
 from daedal.evaluation.failures import describe_error
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.evaluation.pool import PoolLost
-from daedal.settings.extras import missing_extra
+from daedal.settings.lazy import missing_extra
 
 _SECONDS_BETWEEN_LOOKS = 5.0  # at whether a scheduler that has nothing to say is there
 

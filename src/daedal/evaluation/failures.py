@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from daedal.settings.texts import describe_error as describe_error
+from daedal.settings.checks import describe_error as describe_error
 from daedal.types import Bits
 
 FAILURES_KEPT = 100

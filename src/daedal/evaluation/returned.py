@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from daedal.evaluation.answers import ObjectiveMisuse
-from daedal.settings.numbers import as_numbers
+from daedal.settings.checks import as_numbers
 from daedal.types import Amounts, Fitness
 
 

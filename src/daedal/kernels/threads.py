@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from daedal.settings.shared import Shared
-
 
 @cache
 def _libraries(*, of_thread: bool) -> Sequence[Any]:
-    """Give the BLAS libraries with a number for each thread (those that use OpenMP), or with one for the process."""
+    """Return the BLAS libraries with a number for each thread (those that use OpenMP), or with one for the process."""
     import scipy.linalg  # noqa: F401  Numba calls SciPy's BLAS: it has to be loaded before it can be limited.
 
     found = ThreadpoolController().select(user_api="blas").lib_controllers
@@ -41,6 +40,39 @@ def _set(library: Any, number: int | None) -> None:
     if number is not None:
         library.set_num_threads(number)
     release(force=True)
+
+
+class Shared:
+    """A change of the whole process: the first of several threads makes it, and the last one to leave takes it back.
+
+    If each thread made and took it back for itself, the second would restore what the first had set.
+
+    Parameters
+    ----------
+    change
+        Returns the context manager that makes the change.
+    """
+
+    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._change = change
+        self._lock = threading.Lock()
+        self._users = 0
+        self._made: AbstractContextManager[Any] | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                made = self._change()
+                made.__enter__()
+                self._made = made
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._made is not None:
+                made, self._made = self._made, None
+                made.__exit__(None, None, None)
 
 
 _PROCESS = Shared(lambda: held_to_one(_libraries(of_thread=False)))

@@ -12,8 +12,7 @@ from daedal.models.walsh_equations import MAX_ORDER, NOTHING, arrange
 from daedal.models.walsh_fit import choose_pool, solve
 from daedal.models.walsh_function import WalshFunction
 from daedal.models.walsh_lasso import Solution
-from daedal.settings.checks import check_between
-from daedal.settings.numbers import as_numbers
+from daedal.settings.checks import as_numbers, check_between
 from daedal.settings.parameters import check_types
 from daedal.types import Bits, Fitness
 

@@ -14,8 +14,7 @@ from daedal.limits import Limits
 from daedal.rng import check_seed
 from daedal.run.initial import Initial
 from daedal.searches.presets import AnyAlgorithm, find_algorithm
-from daedal.settings.checks import check_whole
-from daedal.settings.numbers import as_numbers
+from daedal.settings.checks import as_numbers, check_whole
 from daedal.settings.parameters import Setting
 from daedal.spaces.given import Variables, flags, holds_values, read_values, read_variables
 from daedal.spaces.plain import Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from daedal.settings.texts import counted
+from daedal.settings.checks import counted
 from daedal.studies.snapshot import Snapshot
 from daedal.studies.status import Status
 from daedal.studies.tables.html import escaped

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from daedal.result.wording import short_number
-from daedal.settings.extras import missing_extra
-from daedal.settings.texts import printable
+from daedal.settings.checks import printable
+from daedal.settings.lazy import missing_extra
 from daedal.storage.atomic import replace_file
 from daedal.studies.files import FIGURES
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from daedal.limits import meets
 from daedal.settings.checks import check_whole
-from daedal.settings.extras import missing_extra
+from daedal.settings.lazy import missing_extra
 from daedal.types import Bits, Fitness, check_bits
 
 FUNCTIONS = 25  # they are numbered from 1 on

@@ -19,7 +19,7 @@ from daedal.result.wording import (
     verdict,
     violation_text,
 )
-from daedal.settings.texts import counted
+from daedal.settings.checks import counted
 from daedal.types import to_text
 
 _BITS_SHOWN = 2000  # the others behind a click

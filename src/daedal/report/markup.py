@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from daedal.settings.texts import printable
+from daedal.settings.checks import printable
 
 
 def escaped(value: object) -> str:

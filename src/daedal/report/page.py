@@ -15,7 +15,7 @@ from string import Template
 from typing import TypeAlias
 
 from daedal.report.markup import escaped
-from daedal.settings.extras import missing_extra
+from daedal.settings.lazy import missing_extra
 from daedal.storage.kinds import Kind
 from daedal.types import Json
 

@@ -14,7 +14,7 @@ from daedal.report.figures import COLOURS, DASHES, axis, band, level, line, log_
 from daedal.report.markup import escaped, paragraph
 from daedal.report.page import Figure, Part, Row
 from daedal.result.wording import evaluations_title
-from daedal.settings.texts import counted
+from daedal.settings.checks import counted
 from daedal.studies.anytime import AnytimeCurve, anytime_curves, first_evaluations
 from daedal.studies.budgets import BudgetRow, analyse_budgets
 from daedal.studies.curves import RuntimeCurve, SizeCurve, known_optimum, rows_repeat, runtime_curves, size_curves

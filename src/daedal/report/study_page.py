@@ -6,7 +6,7 @@ from daedal import __version__
 from daedal.report.markup import escaped, folded, paragraph, table
 from daedal.report.page import Page, Part, Section
 from daedal.report.study_figures import anytime_figures, budget_figures, runtime_figures, size_figures
-from daedal.settings.texts import counted
+from daedal.settings.checks import counted
 from daedal.studies.analysis import analyse
 from daedal.studies.budgets import analyse_budgets
 from daedal.studies.curves import failed_runs

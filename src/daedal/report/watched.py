@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from daedal.report.page import Page, embedded, render
-from daedal.settings.texts import describe_error, printable
+from daedal.settings.checks import describe_error, printable
 
 _LEAST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0  # seconds between two questions of the page
 _SHARE = 4.0  # the pause, in times that making the page takes

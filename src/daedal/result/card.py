@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from daedal.result.wording import effort_text, fitness_text, problem_text, verdict
-from daedal.settings.texts import printable
+from daedal.settings.checks import printable
 
 if TYPE_CHECKING:
     from daedal.result.result import Result

@@ -14,7 +14,7 @@ from daedal.limits import Limits, StopReason
 from daedal.result.records import Generation
 from daedal.result.trace import Trace
 from daedal.settings.checks import check_whole
-from daedal.settings.extras import missing_extra
+from daedal.settings.lazy import missing_extra
 from daedal.settings.parameters import Setting
 from daedal.spaces.given import FITNESS
 from daedal.spaces.plain import Value

@@ -6,8 +6,8 @@ import math
 import os
 from typing import TYPE_CHECKING
 
+from daedal.settings.checks import counted
 from daedal.settings.plugins import is_file_spec
-from daedal.settings.texts import counted
 from daedal.spaces.plain import Value
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.objectives.bound import BoundObjective
-from daedal.settings.numbers import as_numbers
+from daedal.settings.checks import as_numbers
 from daedal.spaces.given import flags, holds_values, read_values
 from daedal.types import Bits, Fitness, check_bits
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.settings.texts import printable, storable
+from daedal.settings.checks import printable, storable
 from daedal.types import Json
 
 Key: TypeAlias = bytes | str

@@ -1,4 +1,4 @@
-"""Names of a package that are loaded when they are first used (PEP 562), so that the package itself loads at once."""
+"""What is loaded when it is first used: names of a package (PEP 562), and optional packages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """Give `__all__`, `__getattr__` and `__dir__` of a package whose names stand in its stub, `__init__.pyi`.
+    """Return `__all__`, `__getattr__` and `__dir__` of a package whose names are in its stub, `__init__.pyi`.
 
     The stub is what type checkers read; it has a line `from module import name as name` for each of them.
     """
@@ -29,3 +29,21 @@ def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[
         return sorted({*vars(module), *module.__all__})
 
     return list(homes), load, listed
+
+
+class MissingExtraError(ImportError, ValueError):
+    """A package that is needed here is not installed.
+
+    It is an ImportError, as everywhere in Python, and a ValueError, as every error that a user can fix.
+    """
+
+
+def missing_extra(need: str, extra: str) -> MissingExtraError:
+    """Return the error for a need that an optional package would meet, with the line that installs it.
+
+    Examples
+    --------
+    >>> print(missing_extra("a report needs Plotly", "report"))
+    a report needs Plotly: pip install "daedal[report]"
+    """
+    return MissingExtraError(f'{need}: pip install "daedal[{extra}]"')

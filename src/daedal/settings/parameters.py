@@ -1,11 +1,12 @@
-"""Settings by name: the parameters of classes and functions, and how text becomes a value."""
+"""Settings by name: the parameters of classes and functions, what docstrings say of them, and how text is read."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -36,13 +37,11 @@ class Parameter:
 
     @property
     def meaning(self) -> str:
-        """What its owner's docstring says of it, in one line; nothing where there is none."""
-        from daedal.settings.docstrings import parameter_texts  # here, because only help shows it
-
+        """What its owner's docstring says of it, in one line; empty if there is none."""
         return "" if self.owner is None else parameter_texts(self.owner).get(self.name, "")
 
     def describe(self) -> str:
-        """Write the type for a user, as in "a whole number or none"."""
+        """Return the type as text, as in "a whole number or none"."""
         if self.hint == _ANYTHING:
             return "anything"
         names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", types.NoneType: "none"}
@@ -54,7 +53,7 @@ class Parameter:
 
 
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
-    """List the parameters of a class or function, in their order; without an annotation, the default has the type."""
+    """Return the parameters of a class or function in their order; without an annotation, the default has the type."""
     hints = _hints(target.__init__ if inspect.isclass(target) else target)
     if dataclasses.is_dataclass(target):  # fields may be annotated by names that only the module they come from has
         hints = _hints(target) | hints
@@ -67,7 +66,7 @@ def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def plain(value: Any) -> bool | int | float | str | None:
-    """Give a setting as JSON has it: NumPy's numbers are Python's, and what is no number is text."""
+    """Return a setting as JSON has it: NumPy's numbers become Python's, and everything else text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.bool_):
@@ -78,7 +77,7 @@ def plain(value: Any) -> bool | int | float | str | None:
 
 
 def written(value: Any) -> str:
-    """Write a value for a user, who could set it by that text.
+    """Return a value as the text by which a user could set it.
 
     Examples
     --------
@@ -89,7 +88,7 @@ def written(value: Any) -> str:
 
 
 def current(instance: Any) -> dict[str, Setting]:
-    """Give the settings of a dataclass instance, by name."""
+    """Return the settings of a dataclass instance, by name."""
     return {field.name: getattr(instance, field.name) for field in dataclasses.fields(instance)}
 
 
@@ -102,7 +101,7 @@ def coerce(
 ) -> dict[str, Setting]:
     """Check names and turn values into what the parameters expect; text, as from a command line, is read.
 
-    `keywords` are names that belong elsewhere, and that the user may have mistyped.
+    `keywords` are names that belong elsewhere and that the user may have mistyped.
     """
     for name in values:
         if name not in known:
@@ -111,7 +110,7 @@ def coerce(
 
 
 def check_types(instance: Any) -> None:
-    """Refuse a dataclass instance with a value that its annotation does not allow; text is not read as a number."""
+    """Check that annotations allow the values of a dataclass instance; text is not read as a number."""
     owner, known = type(instance).__name__, parameters(type(instance))
     for name, value in current(instance).items():
         hints = _alternatives(known[name].hint)
@@ -121,7 +120,7 @@ def check_types(instance: Any) -> None:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], *, also: Iterable[str] = ()) -> str:
-    """Write the error for a name that does not exist: the nearest one, of some others too, and all there are.
+    """Return the error for a name that does not exist, with the nearest name (of `also`, too) and all known ones.
 
     Examples
     --------
@@ -149,7 +148,7 @@ def _refusal(owner: str, parameter: Parameter, came: str) -> ValueError:
 
 
 def _hints(function: Any) -> dict[str, Any]:
-    """Give the annotations as types, but for those with names that only type checkers see."""
+    """Return the annotations as types, except those with names that only type checkers see."""
     unknown_names = (NameError, AttributeError, TypeError)
     try:
         return get_type_hints(function)
@@ -163,14 +162,14 @@ def _hints(function: Any) -> dict[str, Any]:
 
 
 def _alternatives(hint: Any) -> list[Any]:
-    """Take a union apart; None last, so that the text "none" is tried as such only when nothing else fits."""
+    """Return the parts of a union; None last, so that the text "none" is tried as such only when nothing else fits."""
     if get_origin(hint) in (Union, types.UnionType):
         return sorted(get_args(hint), key=lambda part: part is types.NoneType)
     return [hint]
 
 
 def _as(hint: Any, value: Setting) -> tuple[bool, Setting]:
-    """Try one type: whether the value can be it, and then the value."""
+    """Return whether a value can be of a type, and then the value."""
     if hint is types.NoneType:
         return value is None or (isinstance(value, str) and value.lower() == "none"), None
     if get_origin(hint) is Literal:
@@ -197,9 +196,55 @@ def _as_number(hint: type[int] | type[float], value: Setting) -> tuple[bool, Set
 
 
 def _as_whole_numbers(value: Any) -> tuple[bool, Setting]:
-    """Read whole numbers: text with commas between them, as from a command line, or any sequence of them."""
+    """Return whole numbers from text with commas between them, as on a command line, or from a sequence."""
     words = value.strip("()[] ").rstrip(",").split(",") if isinstance(value, str) else value
     if not isinstance(words, list | tuple) or (isinstance(value, str) and "," not in value):
         return False, None
     read = [_as_number(int, word) for word in words]
     return all(fits for fits, _ in read), tuple(number for _, number in read)  # type: ignore[misc]
+
+
+# ------------------------------------------------------------ docstrings
+
+
+def parameter_texts(target: Any) -> dict[str, str]:
+    """Return what a numpydoc docstring of a class or function says of its parameters, each text in one line, by name.
+
+    A class inherits the texts of its base classes.
+
+    Examples
+    --------
+    >>> from daedal.models import PBIL
+    >>> parameter_texts(PBIL)["best"]
+    'How many of the best parents are followed, mu of the paper.'
+    """
+    found: dict[str, str] = {}
+    for one in reversed(inspect.getmro(target)) if inspect.isclass(target) else (target,):
+        own = one.__dict__.get("__doc__") if inspect.isclass(one) else getattr(one, "__doc__", None)
+        if isinstance(own, str):
+            found |= dict(_entries(inspect.cleandoc(own).splitlines()))
+    return found
+
+
+def _entries(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of the section "Parameters"; one text may be that of several names."""
+    names: list[str] = []
+    text: list[str] = []
+    for line in _section(lines, "Parameters"):
+        if line.strip() and not line[0].isspace():
+            yield from ((name, " ".join(text)) for name in names)
+            names, text = [name.strip(" *") for name in line.partition(" :")[0].split(",")], []
+        else:
+            text += line.split()
+    yield from ((name, " ".join(text)) for name in names)
+
+
+def _section(lines: list[str], title: str) -> list[str]:
+    """Return the lines of a section, up to the next title."""
+    titles = [
+        place for place in range(len(lines) - 1) if lines[place].strip() and re.fullmatch("-{3,}", lines[place + 1])
+    ]
+    for place, after in zip(titles, [*titles[1:], len(lines)], strict=False):
+        if lines[place].strip() == title:
+            return lines[place + 2 : after]
+    return []

@@ -1,4 +1,4 @@
-"""What users bring along: values in Python files, "path/to/file.py:NAME", and entry points of installed packages."""
+"""Plugins: values in users' Python files, "path/to/file.py:NAME", and entry points of installed packages."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from daedal.settings.texts import describe_error
+from daedal.settings.checks import describe_error
 
 T = TypeVar("T")
 
 _modules: dict[str, str] = {}
-"""Files that were loaded, by the names of their modules: other processes have to load them, too."""
+"""Loaded files by the names of their modules: other processes have to load them, too."""
 
 _run: set[str] = set()
-"""Files that were loaded in this process, also those whose code has travelled since."""
+"""Files that were loaded in this process, including those whose code was sent to others."""
 
 _OURS = Path(__file__).parents[1]
 _LARGEST_FILE = 2**26
@@ -37,7 +37,7 @@ def is_file_spec(text: str) -> bool:
 
 
 def load(spec: str) -> Any:
-    """Give the value that "path/to/file.py:NAME" names; the file is run once."""
+    """Return the value that "path/to/file.py:NAME" names; the file is run once."""
     path, _, name = spec.rpartition(":")
     module = load_file(path)
     try:
@@ -49,7 +49,7 @@ def load(spec: str) -> Any:
 
 
 def load_file(path: str) -> ModuleType:
-    """Run a Python file as a module, once, with its own folder at the end of the path."""
+    """Run a Python file as a module, once, with its folder at the end of `sys.path`."""
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"expected a Python file at {path}, found none")
@@ -60,7 +60,7 @@ def load_file(path: str) -> ModuleType:
 
 @cache
 def _loaded(path: Path, digest: str) -> ModuleType:
-    """Run a file, once as long as its content, which the digest stands for, is the same."""
+    """Run a file, once for each content, which the digest stands for."""
     # Not its own name: a file may well be called random.py, and two files alike.
     name = f"daedal_file_{path.stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
     specification = importlib.util.spec_from_file_location(name, path)
@@ -85,9 +85,9 @@ def _loaded(path: Path, digest: str) -> ModuleType:
 
 
 def place_in_file(error: BaseException) -> str | None:
-    """Say where in a file that was loaded an exception comes from, be it from what that file has called; None if not.
+    """Return the line of a loaded file that raised an exception or called what raised it; None if there is none.
 
-    What daedal's own code raises, called from such a file or not, does not count: that may be a defect of its own.
+    An exception from daedal's own code does not count, even if such a file called it: it may be daedal's defect.
     """
     place = None
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -100,47 +100,47 @@ def place_in_file(error: BaseException) -> str | None:
 
 
 def loaded_files() -> list[str]:
-    """Give the files that were loaded, for other processes to load before they are sent what these define."""
+    """Return the loaded files; other processes load them before they receive what these define."""
     return list(_modules.values())
 
 
 def send_by_value(thing: object) -> None:
-    """Let what a loaded file defines travel as a copy of its code, to machines that may not have the file."""
+    """Pickle what a loaded file defines as a copy of its code, for machines that may not have the file."""
     name = getattr(thing, "__module__", "")
     if _modules.pop(name, None) is not None:
         importlib.import_module("cloudpickle").register_pickle_by_value(sys.modules[name])
 
 
 def file_digest(path: str) -> str:
-    """Give the SHA-256 of a file's content."""
+    """Return the SHA-256 of a file's content."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def first_line(thing: object) -> str:
-    """Give the first line of a docstring: what a list says of something that a user brought along."""
+    """Return the first line of a docstring, which describes a user's object in a list."""
     return (inspect.getdoc(thing) or "").partition("\n")[0]
 
 
 @cache
 def entry_point_names(group: str) -> tuple[str, ...]:
-    """Give the names that installed packages have registered in a group."""
+    """Return the names that installed packages have registered in a group."""
     return tuple(sorted({one.name for one in entry_points(group=group)}))
 
 
 def entry_point(group: str, name: str, read: Callable[[Any], T]) -> T:
-    """Load what an installed package has registered under a name; refuse what cannot be read as what it should be."""
+    """Load what an installed package has registered under a name; raise ValueError if `read` fails."""
     found = next(one for one in entry_points(group=group) if one.name == name)
     try:
         return read(found.load())
     except (Exception, SystemExit) as error:
         package = found.dist.name if found.dist else found.module
-        why = f"{describe_error(error)}; mend or remove the package"
+        why = f"{describe_error(error)}; fix or remove the package"
         raise ValueError(f"{name!r} of the package {package} cannot be used: {why}") from error
 
 
 def register_entry_points(group: str, register: Callable[[str], object]) -> None:
-    """Register all names of a group; one that cannot be used is a warning, so that the others can."""
+    """Register all names of a group; one that cannot be used causes a warning and leaves the others usable."""
     for name in entry_point_names(group):
         try:
             register(name)

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from daedal.settings.extras import missing_extra
+from daedal.settings.checks import storable, visible
+from daedal.settings.lazy import missing_extra
 from daedal.settings.parameters import unknown
-from daedal.settings.texts import storable, visible
 from daedal.studies.files import WRITTEN_BY
 
 FORMATS = ("csv", "json", "parquet")

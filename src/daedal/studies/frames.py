@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from daedal.settings.extras import missing_extra
+from daedal.settings.lazy import missing_extra
 from daedal.studies.run import COLUMNS
 
 if TYPE_CHECKING:

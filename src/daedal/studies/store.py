@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daedal.result import Result
-from daedal.settings.texts import storable
+from daedal.settings.checks import storable
 from daedal.storage.sqlite import close_after, errors_explained, open_database, transaction
 from daedal.studies.environment import environment
 from daedal.studies.frames import runs_frame

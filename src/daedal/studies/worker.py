@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from daedal.evaluation.executor_pool import ExecutorPool
 from daedal.evaluation.pickling import pack, unpack
 from daedal.evaluation.process_pool import ProcessPool
+from daedal.kernels.threads import Shared
 from daedal.limits import StopReason
 from daedal.objectives.process import kill_programs
 from daedal.objectives.spec import by_value
@@ -22,7 +23,6 @@ from daedal.result import Result
 from daedal.run.config import RunConfig
 from daedal.settings.parameters import current
 from daedal.settings.plugins import file_digest, send_by_value
-from daedal.settings.shared import Shared
 
 Pool: TypeAlias = ProcessPool | ExecutorPool
 

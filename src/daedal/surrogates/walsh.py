@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from daedal.kernels.compilation import OPTIONS, njit
-from daedal.settings.checks import check_between
-from daedal.settings.numbers import as_numbers
+from daedal.settings.checks import as_numbers, check_between
 from daedal.settings.parameters import check_types
 from daedal.surrogates.walsh_function import MAX_ORDER, Sets, WalshFunction
 from daedal.types import Bits, Fitness

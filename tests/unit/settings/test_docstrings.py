@@ -7,8 +7,7 @@ import re
 import pytest
 
 import daedal
-from daedal.settings.docstrings import parameter_texts
-from daedal.settings.parameters import parameters
+from daedal.settings.parameters import parameter_texts, parameters
 
 
 class Base:

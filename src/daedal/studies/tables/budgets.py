@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from daedal.settings.texts import counted, printable
+from daedal.settings.checks import counted, printable
 from daedal.studies.analysis import Measure
 from daedal.studies.budgets import BudgetRow, mean_ranks
 from daedal.studies.rank_tests import Test

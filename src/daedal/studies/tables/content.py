@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from daedal.objectives.spec import without_folder
-from daedal.settings.texts import printable
+from daedal.settings.checks import printable
 from daedal.studies.analysis import Effort, Measure, Row, Runs, efforts
 from daedal.studies.plan import Unsettled
 from daedal.studies.published import Published, PublishedTable, is_theirs

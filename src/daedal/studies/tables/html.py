@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from itertools import groupby
 
-from daedal.settings.texts import printable
+from daedal.settings.checks import printable
 from daedal.studies.tables.content import LEFT, Cell
 from daedal.studies.tables.sheets import Sheet
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from daedal.settings.texts import printable
+from daedal.settings.checks import printable
 from daedal.studies.analysis import Row
 from daedal.studies.plan import LEVELS
 from daedal.studies.published import PublishedTable

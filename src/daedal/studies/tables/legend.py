@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from daedal.settings.texts import counted
+from daedal.settings.checks import counted
 from daedal.studies.analysis import Effort, Row
 from daedal.studies.plan import LEVELS, Unsettled
 from daedal.studies.published import PublishedTable

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from daedal.settings.texts import printable
+from daedal.settings.checks import printable
 from daedal.studies.analysis import Effort, Row, Runs
 from daedal.studies.plan import LEVELS
 from daedal.studies.published import PublishedTable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
-from daedal.settings.texts import printable
+from daedal.settings.checks import printable
 from daedal.studies.analysis import Row
 from daedal.studies.plan import LEVELS
 from daedal.studies.published import PublishedTable

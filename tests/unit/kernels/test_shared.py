@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from daedal.kernels.threads import Shared
 from daedal.run.config import RunConfig
 from daedal.searches.presets import find_algorithm
-from daedal.settings.shared import Shared
 from daedal.studies.worker import run_quietly
 
 
