@@ -1,8 +1,11 @@
-"""How kernels are compiled, what is said when they have to be, and how Numba's cache on disk is kept honest.
+"""Compilation of kernels on their first call, the message about it, and the cache of machine code on disk.
 
-Numba takes a compiled kernel from the cache while the kernel's own file is unchanged, and does not see that a function
-it calls, in another file, has changed. So all kernels share one digest, and when it changes, all machine code is
-discarded, before any is loaded. Nothing is written before a kernel is used: to import something is no reason to.
+Numba is slow to import and slower to compile. A function decorated with `njit` costs neither before it is called, so
+kernels stand beside the code that uses them.
+
+Numba takes a compiled kernel from its cache while the kernel's own file is unchanged. It does not see that a function
+which the kernel calls, in another file, has changed. So the stamp of each cached kernel covers all files with kernels.
+Nothing is written before a kernel is called: importing daedal writes nothing.
 """
 
 from __future__ import annotations
@@ -10,15 +13,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import multiprocessing
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast
-
-import numba
-from numba.core.caching import FunctionCache, NullCache
 
 OPTIONS: dict[str, Any] = {"fastmath": {"contract", "nnan", "nsz"}, "error_model": "numpy"}
 """How models' kernels are compiled: a * b + c may be one operation, 1/0 is inf.
@@ -32,129 +31,130 @@ EXACT: dict[str, Any] = {}
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_HERE = Path(__file__).parent
-_PYTHON = f"{sys.version_info.major}{sys.version_info.minor}"
-STAMP = f"kernels.cpython-{_PYTHON}.digest"  # File beside the machine code that says of which sources it was made
-
 
 def njit(**options: Any) -> Callable[[_F], _F]:
-    """Let Numba compile a function when it is first called, and keep the machine code on disk where that is possible.
+    """Return a decorator that compiles a function when it is first called, and caches its machine code if possible.
 
-    Numba's own `cache=True` writes to the folder as soon as a function is defined, and raises where it cannot.
+    Numba's own `cache=True` writes to disk as soon as a function is defined, and raises if it cannot.
     """
 
     def decorate(function: _F) -> _F:
-        kernel: Any = numba.njit(**options)(function)
-        kernel._cache = MachineCode(function)
-        return cast("_F", kernel)
+        return cast("_F", Kernel(function, options))
 
     return decorate
 
 
-class MachineCode(NullCache):
-    """The machine code of one kernel on disk, looked for when it is first needed; what goes wrong there ends nothing.
+class Kernel:
+    """A function that Numba compiles. Other kernels may call it, or take it as an argument."""
 
-    Parameters
-    ----------
-    function
-        What is compiled.
-    files
-        Gives Numba's own cache of a function, or raises RuntimeError where there is no place for it.
-    """
-
-    def __init__(self, function: Callable[..., Any], files: Callable[[Any], Any] = FunctionCache) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
         self._function = function
-        self._files = files
-        self._found: Any = None
+        self._options = options
+
+    @cached_property
+    def _compiled(self) -> Any:
+        import numba
+
+        kernel = numba.njit(**self._options)(self._function)
+        kernel._cache = MachineCode(self._function)
+        return kernel
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the kernel."""
+        return self._compiled(*arguments, **named)
+
+    def __getattr__(self, name: str) -> Any:  # among others, those by which Numba knows a kernel that a kernel calls
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._compiled, name)
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__
+
+
+class MachineCode:
+    """Cached machine code of one function, in the form that Numba asks of a cache. Its failures do no harm."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @cached_property
+    def _files(self) -> Any:
+        from numba.core import caching
+
+        try:
+            files: Any = caching.FunctionCache(self._function)  # type: ignore[no-untyped-call]
+        except (RuntimeError, OSError):
+            _say_uncached()
+            return caching.NullCache()
+        index = files._cache_file
+        index._source_stamp = (index._source_stamp, sources_digest())
+        return files
 
     @property
     def cache_path(self) -> str | None:
-        """The folder, or None where there is none that can be written to."""
-        path: str | None = self._cache().cache_path
+        """The folder, or None if there is none."""
+        path: str | None = self._files.cache_path
         return path
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Give what was compiled for a signature; None where it has to be compiled."""
-        found = self._cache()
+    @property
+    def is_empty(self) -> bool:
+        """Whether the cache holds nothing that was made from the present sources."""
         try:
-            return found.load_overload(sig, target_context)
+            return not self._files._cache_file._load_index()
         except Exception:  # noqa: BLE001  a file that is damaged or cannot be read is as good as none
+            return True
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the machine code for a signature, or None if it has to be compiled."""
+        try:
+            return self._files.load_overload(sig, target_context)
+        except Exception:  # noqa: BLE001  as above
             with suppress(OSError):
-                found.flush()
+                self.flush()
             return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Keep what was compiled for a signature."""
+        """Write the machine code for a signature."""
         try:
-            self._cache().save_overload(sig, cres)
-        except OSError as error:  # a full disk, a folder that went away or may not be written to any more
+            self._files.save_overload(sig, cres)
+        except OSError as error:  # a full disk, or a folder that was removed or made read-only
             _say_uncached(f" ({error.strerror or error})")
 
     def flush(self) -> None:
-        """Forget what was compiled."""
-        self._cache().flush()
-
-    def _cache(self) -> Any:
-        if self._found is None:
-            try:
-                found = self._files(self._function)
-                _discard_once(found.cache_path)
-            except (RuntimeError, OSError):
-                found = NullCache()
-                _say_uncached()
-            self._found = found
-        return self._found
-
-
-_discard_once = cache(lambda folder: discard_stale(folder))
+        """Discard all machine code of the kernel."""
+        self._files.flush()
 
 
 @cache
 def _say_uncached(why: str = "") -> None:
-    """Say, once, that machine code cannot be kept; the processes that this one starts need not say it again."""
+    """Log, once and only in the main process, that machine code cannot be cached."""
     if multiprocessing.parent_process() is None:
         logging.getLogger("daedal").warning(
-            "compiled kernels cannot be kept%s, so every process compiles them anew (some seconds); to end that, set "
-            "NUMBA_CACHE_DIR to a folder that can be written to",
+            "compiled kernels cannot be cached%s, so each process compiles them again, which takes some seconds; to "
+            "avoid this, set NUMBA_CACHE_DIR to a writable folder",
             why,
         )
 
 
-def sources_digest(sources: Path = _HERE) -> str:
-    """Give a digest of all sources in a folder, of the kernels unless told otherwise."""
+@cache
+def sources_digest(sources: Path = Path(__file__).parent.parent) -> str:
+    """Return a digest of the names and contents of all files with kernels, in daedal by default."""
     digest = hashlib.sha256()
-    for source in sorted(sources.glob("*.py")):
-        digest.update(source.name.encode() + source.read_bytes())
+    for path in sorted(sources.rglob("*.py")):
+        content = path.read_bytes()
+        if b"kernels.compilation import" in content:
+            digest.update(path.relative_to(sources).as_posix().encode() + content)
     return digest.hexdigest()
 
 
-def discard_stale(folder: str | Path, sources: Path = _HERE) -> None:
-    """Empty a folder of compiled kernels if they were made from other sources.
-
-    Where the folder cannot be written to, nothing is kept there either, and nothing is done.
-    """
-    folder = Path(folder)
-    stamp, digest = folder / STAMP, sources_digest(sources).encode()
-    with suppress(OSError):
-        if stamp.exists() and stamp.read_bytes() == digest:
-            return
-        for source in sources.glob("*.py"):
-            for file in folder.glob(f"{source.stem}.*.py{_PYTHON}.*nb[ic]"):
-                file.unlink(missing_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        stamp.write_bytes(digest)
-
-
 def is_compiled(kernel: Any) -> bool:
-    """Whether a kernel is in memory, or in the cache on disk, made after its source."""
-    if kernel.signatures or kernel.stats.cache_path is None:
-        return bool(kernel.signatures)
-    source = Path(kernel.py_func.__code__.co_filename)
-    found = Path(kernel.stats.cache_path).glob(f"{source.stem}.{kernel.py_func.__qualname__}-*.py{_PYTHON}.nbi")
-    return any(file.stat().st_mtime >= source.stat().st_mtime for file in found)
+    """Whether a kernel is compiled, in memory or in the cache on disk."""
+    return bool(kernel.signatures) or not kernel._cache.is_empty
 
 
 def announce(kernel: Any) -> None:
-    """Say so if the kernel has to be compiled now; without other handlers, Python writes it to standard error."""
-    if not is_compiled(kernel) and kernel.stats.cache_path is not None:  # without a cache, more was said already
+    """Log that the kernel has to be compiled now. Without other handlers, Python writes this to standard error."""
+    if not is_compiled(kernel) and kernel._cache.cache_path is not None:  # otherwise `_say_uncached` was called
         logging.getLogger("daedal").warning("compiling kernels for this search (first use; up to a minute) ...")

@@ -6,11 +6,7 @@ shape (n, words), where row r is bit r % 64 of word r // 64.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from daedal.kernels.compilation import OPTIONS, njit
@@ -29,12 +25,14 @@ _u32 = np.uint32
 _u8 = np.uint8
 
 
-def _count_bits(typing_context, word):  # type: ignore[no-untyped-def]
-    return types.int64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
-
-
-count_bits: Any = intrinsic(_count_bits)
-"""count_bits(word) counts the ones of a 64-bit word; LLVM makes vectors of it."""
+@njit(**OPTIONS)
+def count_bits(word: np.uint64) -> int:
+    """Count the ones of a 64-bit word; LLVM knows this formula, and makes vectors of the machine's own instruction."""
+    word = word - ((word >> _u64(1)) & _u64(0x5555555555555555))
+    word = (word & _u64(0x3333333333333333)) + ((word >> _u64(2)) & _u64(0x3333333333333333))
+    word = (word + (word >> _u64(4))) & _u64(0x0F0F0F0F0F0F0F0F)
+    ones: int = np.int64((word * _u64(0x0101010101010101)) >> _u64(56))  # type: ignore[assignment]
+    return ones
 
 
 @njit(**OPTIONS)
