@@ -17,7 +17,7 @@ from daedal.problems import Problem, shuffled
 from daedal.problems.registry import find_problem
 from daedal.rng import Stream, stream
 from daedal.run.config import RunConfig
-from daedal.studies.comparison import run_all, summarise
+from daedal.studies.runner import run_all, summarise
 from daedal.types import Bits, Fitness
 
 PROBLEMS = ("trap:k=4,n=40", "trap:k=5,n=50", "hiff:n=64")

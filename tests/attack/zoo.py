@@ -95,8 +95,7 @@ def contents() -> dict[str, bytes]:
 
     import daedal
     from daedal.problems import NK, write_nk
-    from daedal.studies.progress import Order
-    from daedal.studies.runner import run_study
+    from daedal.studies.runner import Order, run_study
     from daedal.studies.spec import Study
     from daedal.studies.store import Store
 

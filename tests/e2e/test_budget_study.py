@@ -23,11 +23,9 @@ from study_helpers import SLOW_OBJECTIVE, Inline, stored
 from study_helpers import timeless as timeless_rows
 
 import daedal
-from daedal.studies.progress import Order
-from daedal.studies.run import COLUMNS
-from daedal.studies.runner import run_study
+from daedal.studies.runner import Order, run_study
 from daedal.studies.spec import Study
-from daedal.studies.store import Store
+from daedal.studies.store import COLUMNS, Store
 from daedal.studies.tables import BUDGET_COLUMNS
 
 STUDY = """

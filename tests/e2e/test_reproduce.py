@@ -11,7 +11,7 @@ from study_helpers import stored
 
 import daedal
 from daedal.problems import NK, write_nk
-from daedal.studies.published import published
+from daedal.studies.paper import published
 
 PART = ("--problem", "trap:k=4,n=20", "--algorithm", "BOA", "--runs", 3, "--max-popsize", 500, "--workers", 1)
 

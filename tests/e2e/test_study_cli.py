@@ -18,10 +18,9 @@ from study_helpers import OLD_STUDY, old_store, stored, timeless
 
 import daedal
 from daedal.studies.analysis import analyse
-from daedal.studies.published import published
-from daedal.studies.run import COLUMNS, FAILED, KILLED
+from daedal.studies.paper import published
 from daedal.studies.spec import Study
-from daedal.studies.store import Store
+from daedal.studies.store import COLUMNS, FAILED, KILLED, Store
 from daedal.studies.tables import flat_rows
 from daedal.types import to_text
 

@@ -22,8 +22,7 @@ import pytest
 from process_helpers import MARK, marked, wait_until
 from study_helpers import SLOW_OBJECTIVE, Inline, stored, timeless
 
-from daedal.studies.progress import Order
-from daedal.studies.runner import run_study
+from daedal.studies.runner import Order, run_study
 from daedal.studies.spec import Study
 from daedal.studies.store import Store
 

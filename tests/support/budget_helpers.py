@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from daedal.studies.budgets import BudgetRow, analyse_budgets
-from daedal.studies.run import Run
 from daedal.studies.spec import Study
+from daedal.studies.store import Run
 
 STUDY = Study.from_dict(
     {

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from daedal.result.records import Generation
-from daedal.studies.run import Run, packed_history
 from daedal.studies.snapshot import Snapshot
 from daedal.studies.spec import Study
+from daedal.studies.store import Run, packed_history
 
 
 def a_snapshot(

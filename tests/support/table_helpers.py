@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from daedal.studies.analysis import Effort, Entry, Measure, Row, Runs, analyse
-from daedal.studies.plan import LEVELS, Settled
-from daedal.studies.run import Run
+from daedal.studies.analysis import Effort, Entry, Measure, Row, analyse
+from daedal.studies.plan import LEVELS, Runs, Settled
 from daedal.studies.spec import Study, StudyProblem
+from daedal.studies.store import Run
 
 STUDY = Study.from_dict(
     {

@@ -11,9 +11,24 @@ import typer
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.help import HelpfulCommand, group_of_commands
 from daedal.cli.output import shown
-from daedal.cli.study import Confirm, Figures, FullGrid, RetryFailed, StorePath, TableForm, Workers
-from daedal.cli.study_output import Form, Holm, StarTest, TestName, test_named, write_figures
-from daedal.cli.study_run import checked_order, run_and_show, run_with_display
+from daedal.cli.study import (
+    Confirm,
+    Figures,
+    Form,
+    FullGrid,
+    Holm,
+    RetryFailed,
+    StarTest,
+    StorePath,
+    TableForm,
+    TestName,
+    Workers,
+    checked_order,
+    run_and_show,
+    run_with_display,
+    test_named,
+    write_figures,
+)
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.plot.study_figures import check_figures
 from daedal.studies.paper import FIGURES, table1

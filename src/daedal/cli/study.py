@@ -1,42 +1,188 @@
-"""`daedal study`: many runs, kept in a store, and what they say."""
+"""`daedal study`: many runs, kept in a store, and the tables and figures of them."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import shlex
+import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from enum import StrEnum
+from importlib import resources
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, TypeAlias, TypeVar
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-from daedal.cli import options
+from daedal.cli import INTERRUPTED, options
 from daedal.cli.help import HelpfulCommand, group_of_commands
-from daedal.cli.output import check_output, say, shown, stdout_kept, write_pieces
-from daedal.cli.study_output import (
-    Form,
-    Holm,
-    StarTest,
-    TestName,
-    show_status,
-    test_named,
-    write_figures,
-    write_table,
-)
-from daedal.cli.study_run import checked_order, run_and_show
-from daedal.evaluation.options import EXECUTOR_TIMEOUT
-from daedal.settings.checks import counted
-from daedal.studies.example import EXAMPLE
-from daedal.studies.export import export as exported
-from daedal.studies.files import TABLES
-from daedal.studies.run import COLUMNS
-from daedal.studies.snapshot import read_store
+from daedal.cli.output import check_output, is_standard, say, shown, stdout_kept, write_line, write_pieces
+from daedal.cli.study_display import StudyDisplay
+from daedal.cli.study_tables import status_table, table_text, terminal_table
+from daedal.evaluation.dask import dask_executor
+from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, available_cores, check_executor_timeout
+from daedal.plot.study_figures import check_figures, draw_figures
+from daedal.plot.style import save
+from daedal.settings.checks import counted, printable
+from daedal.studies.analysis import Test
+from daedal.studies.plan import Status, study_status
+from daedal.studies.runner import MOST_CONFIRMED, Order, Progress, run_study
+from daedal.studies.snapshot import Snapshot, read_store
 from daedal.studies.spec import Study
-from daedal.studies.status import study_status
-from daedal.studies.store import Store
-from daedal.studies.tables.table import StudyTable
+from daedal.studies.store import COLUMNS, Store
+from daedal.studies.tables import TABLES, StudyTable
+from daedal.studies.tables import export as exported
+
+_ERRORS_SHOWN = 10
+_FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask
+
+
+class Form(StrEnum):
+    """How a table is written."""
+
+    RICH = "rich"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+    JSON = "json"
+
+
+class TestName(StrEnum):
+    """Which test decides about the stars."""
+
+    SIGNED_RANK = "signed-rank"
+    MANN_WHITNEY = "mann-whitney"
+
+
+StarTest: TypeAlias = Annotated[
+    TestName, typer.Option("--test", help="Pairs of the same seed (signed-rank), or two samples (mann-whitney).")
+]
+Holm: TypeAlias = Annotated[bool, typer.Option("--holm", help="Correct for the number of pairs (Holm).")]
+
+
+def show_status(found: Status) -> None:
+    """Show how far a study is, cell by cell, and what has failed."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(status_table(found))
+    budgeted = any(cell.budget is not None for cell in found.cells)
+    done, failed, left, killed = (found.total(name) for name in ("done", "failed", "left", "killed"))
+    ahead = f"{'' if budgeted else 'at least '}{left:,} left" if left else "none left: the study is complete"
+    ended = f"{failed:,} failed" + (f", {killed:,} killed" if killed else "")
+    console.print(f"\n{counted(done, 'run')} done, {ended}, {ahead}", markup=False)
+    for error, times in islice(found.errors.items(), _ERRORS_SHOWN):
+        write_line(console, Text(f"{counted(times, 'time')}: {printable(error)}"), hanging="  ")
+    others = len(found.errors) - _ERRORS_SHOWN
+    if others > 0:
+        console.print(f"and {others:,} other errors; --json has them all", markup=False)
+    if failed:
+        console.print("--retry-failed runs them again", markup=False)
+    if killed:
+        console.print("the same command runs again what was killed", markup=False)
+
+
+def test_named(name: TestName) -> Test:
+    """Give the test of a name."""
+    return "signed-rank" if name is TestName.SIGNED_RANK else "mann-whitney"
+
+
+def write_table(table: StudyTable, form: Form, output: Path | None) -> None:
+    """Write a table in a format, with the paper's numbers beside ours where it has them."""
+    for name in table.unjudged:
+        say(f"{name}: no optimum or target is known, so no run can have solved it; see daedal study table --sizes")
+    if form is Form.RICH and is_standard(output):
+        Console(highlight=False).print(terminal_table(table))
+        return
+    pieces = {
+        Form.RICH: lambda: [table_text(table, _FILE_WIDTH).encode() + b"\n"],
+        Form.MARKDOWN: lambda: [table.markdown().encode()],
+        Form.LATEX: lambda: [table.latex().encode()],
+    }
+    written = pieces[form]() if form in pieces else table.exported(form.value)
+    write_pieces(written, output, TABLES[form.value])
+
+
+def write_figures(snapshot: Snapshot, problems: list[str], folder: Path) -> None:
+    """Draw the figures of the problems that are named, or of all, to a folder."""
+    check_figures(snapshot.study, folder, shown(folder))
+    for name, figure in draw_figures(snapshot, problems):
+        for written in save(figure, folder / name):
+            say(shown(written))
+
+
+def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int | None, retry_failed: bool) -> Order:
+    """Check what was asked for on the command line."""
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise ValueError(f"expected --workers of at least 1, and at most {MOST_WORKERS:,}, got --workers {workers}")
+    if confirm is not None and not 0 <= confirm <= MOST_CONFIRMED:
+        raise ValueError(f"expected --confirm of 0 to {MOST_CONFIRMED:,}, got --confirm {confirm}")
+    return Order(
+        workers=available_cores() if workers is None else workers,
+        full_grid=full_grid,
+        confirm=confirm,
+        retry_failed=retry_failed,
+    )
+
+
+def run_and_show(
+    study: Study,
+    path: Path,
+    order: Order,
+    *,
+    dask: str | None = None,
+    dask_timeout: float = EXECUTOR_TIMEOUT,
+    form: Form = Form.RICH,
+    test: Test = "signed-rank",
+    holm: bool = False,
+) -> None:
+    """Run a study, then show its table; after Ctrl-C the table so far."""
+    with Store(path) as store:
+        finished = run_with_display(study, store, order, dask=dask, dask_timeout=dask_timeout)
+        _, confirm, _ = store.study()  # an earlier order may have asked for it
+        runs = store.runs()
+    table = StudyTable(study=study, runs=runs, confirm=confirm, test=test, holm=holm)
+    write_table(table, form, None)
+    failed = table.failed
+    if failed:
+        have = "has" if failed == 1 else "have"
+        told = f"daedal study status --store {shlex.quote(shown(path))} says why"
+        say(f"{counted(failed, 'run')} of this study {have} failed: {told}")
+    if not finished:
+        sys.exit(INTERRUPTED)
+
+
+def run_with_display(
+    study: Study, store: Store, order: Order, *, dask: str | None = None, dask_timeout: float = EXECUTOR_TIMEOUT
+) -> bool:
+    """Run a study; whether it came to its end, or Ctrl-C ended it."""
+    check_executor_timeout(dask_timeout)
+    try:
+        with (
+            stdout_kept(),
+            nullcontext() if dask is None else dask_executor(dask, dask_timeout) as executor,
+            StudyDisplay() as display,
+        ):
+            progress = run_study(study, store, order, display, executor=executor, executor_timeout=dask_timeout)
+    except KeyboardInterrupt:
+        say("interrupted: every run that had ended is in the store, and the same command goes on from there")
+        return False
+    say(_closing(progress, store.path))
+    if order.confirm is None and progress.order.confirm:
+        say(f"--confirm {progress.order.confirm} holds, as before; --confirm 0 ends it")
+    if order.full_grid is None and progress.order.full_grid:
+        say("--full-grid holds, as before; --no-full-grid ends it")
+    return True
+
+
+def _closing(progress: Progress, path: Path) -> str:
+    made = f"{counted(progress.done, 'run')} made" if progress.done else "nothing was left to run"
+    failed = f", {progress.failed:,} of them failed" if progress.failed else ""
+    killed = f", {progress.killed:,} killed, to be run again by the same command" if progress.killed else ""
+    return f"{made}{failed}{killed}; {progress.found:,} of this study were in {shown(path)} before"
+
 
 app = group_of_commands("Compare algorithms on many problems; a store keeps every run.")
 
@@ -90,7 +236,7 @@ def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOM
     """Write a commented example of a study file."""
     try:
         with file.open("x", encoding="utf-8") as opened:
-            opened.write(EXAMPLE)
+            opened.write(resources.files("daedal.studies").joinpath("example.toml").read_text(encoding="utf-8"))
     except FileExistsError as error:
         raise ValueError(f"expected a name for a new file, but {file} is there already; it was not changed") from error
     say(f"{file} written; run it with: daedal study run {shlex.quote(str(file))} --store results.db")

@@ -25,7 +25,7 @@ from daedal.settings.checks import counted
 from daedal.studies.analysis import Row, analyse
 from daedal.studies.budgets import BudgetRow, analyse_budgets
 from daedal.studies.plan import Unsettled
-from daedal.studies.progress import Progress
+from daedal.studies.runner import Progress
 
 _SECONDS_BETWEEN_TABLES = 1.0
 _SECONDS_BETWEEN_TICKS = 0.25  # of the line that moves

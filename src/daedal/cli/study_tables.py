@@ -1,4 +1,4 @@
-"""Tables on a terminal."""
+"""Tables of studies on a terminal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,35 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 from rich.text import Text
 
-from daedal.studies.analysis import Row, Runs
+from daedal.settings.checks import printable
+from daedal.studies.analysis import Row, Test
 from daedal.studies.budgets import BudgetRow
-from daedal.studies.published import PublishedTable
-from daedal.studies.published import published as papers_table
-from daedal.studies.rank_tests import Test
+from daedal.studies.paper import PublishedTable
+from daedal.studies.paper import published as papers_table
+from daedal.studies.plan import CellStatus, Runs, Status
 from daedal.studies.spec import Study
-from daedal.studies.tables.budgets import DISPENSABLE, budget_legend, budget_sheet
-from daedal.studies.tables.content import LEFT, NONE, OPEN, OTHER, Cell, of_rows, problem_title, size_lines
-from daedal.studies.tables.legend import legend_of
-from daedal.studies.tables.sheets import Column, Group, Sheet, one_below_other, side_by_side, with_names, with_problems
-from daedal.studies.tables.table import StudyTable
+from daedal.studies.tables import (
+    DISPENSABLE,
+    LEFT,
+    NONE,
+    OPEN,
+    OTHER,
+    Cell,
+    Column,
+    Group,
+    Sheet,
+    StudyTable,
+    budget_legend,
+    budget_sheet,
+    legend_of,
+    of_rows,
+    one_below_other,
+    problem_title,
+    side_by_side,
+    size_lines,
+    with_names,
+    with_problems,
+)
 
 _ASCII = {" ± ": " +-", "≥ ": ">=", NONE: "-", OPEN: "?", OTHER: "+", "─": "-"}  # as wide: columns stay in line
 _GAP = Text("  ")
@@ -205,3 +223,21 @@ def _in_ascii(line: Text) -> Text:
     for sign, other in _ASCII.items():
         plain = plain.replace(sign, other)
     return Text(plain, spans=line.spans, style=line.style)
+
+
+def status_table(found: Status) -> ConsoleRenderable:
+    """Lay out runs that are done, failed, left and solved, a line for each cell; a narrow terminal has headings."""
+    size = "budget" if any(cell.budget is not None for cell in found.cells) else "popsize"
+    columns = [Column(name) for name in ("Algorithm", size, "done", "failed", "left", "solved")]
+    groups = [
+        Group((printable(problem), ""), [_line(cell) for cell in cells])
+        for problem, cells in groupby(found.cells, key=lambda cell: cell.problem)
+    ]
+    return Laid([with_problems(columns, groups), Sheet(columns, groups, headed=True)])
+
+
+def _line(cell: CellStatus) -> list[Cell]:
+    size = cell.budget or cell.popsize  # there are algorithms without a population
+    solved = "?" if cell.solved is None else f"{cell.solved:,}"
+    counts = (f"{one:,}" for one in (cell.done, cell.failed, cell.left))
+    return [Cell(text=text) for text in (printable(cell.algorithm), f"{size:,}" if size else "", *counts, solved)]

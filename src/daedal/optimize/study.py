@@ -1,32 +1,146 @@
-"""The front door to studies: many runs, kept in a store."""
+"""`daedal.study`: studies from Python, and how they show themselves in terminals and notebooks."""
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, available_cores, check_executor_timeout
 from daedal.evaluation.process_pool import check_main_is_loaded
 from daedal.limits import Limits
 from daedal.objectives.spec import spec_parts
-from daedal.optimize.study_parts import Part, algorithm_part, limits_part, listed, problem_part
-from daedal.optimize.study_views import TerminalTable, card, counts_text
-from daedal.studies.frames import runs_frame
-from daedal.studies.progress import Order, Watcher
-from daedal.studies.rank_tests import Test
-from daedal.studies.runner import run_study
+from daedal.settings.checks import counted
+from daedal.spaces.description import describe
+from daedal.spaces.space import Space
+from daedal.studies.analysis import Test
+from daedal.studies.plan import Status, study_status
+from daedal.studies.runner import Order, Watcher, run_study
 from daedal.studies.snapshot import Snapshot, read_store
-from daedal.studies.spec import Study
-from daedal.studies.status import Status, study_status
-from daedal.studies.store import Store
+from daedal.studies.spec import LIMITS, Study
+from daedal.studies.store import Store, runs_frame
+from daedal.studies.tables import StudyTable, escaped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
+
+
+Part: TypeAlias = str | Mapping[str, object]
+"""A problem or an algorithm: a text, or a table of keys and values as in a study file."""
+
+_HOW = (
+    "a study knows a problem by its text, and makes runs in other processes: put the function into a Python file, and "
+    'give {"problem": "file.py:name", "n": ...}'
+)
+
+
+def listed(given: Part | Sequence[Part]) -> list[Any]:
+    """Give a list, be it of one."""
+    return [given] if isinstance(given, str | Mapping) or callable(given) else list(given)
+
+
+def problem_part(given: Part | Callable[..., object]) -> Any:
+    """Give a problem as a study file has it: the function of a file by its name there, a space by its tables."""
+    if callable(given):
+        name = getattr(given, "__name__", type(given).__name__)
+        raise TypeError(f"expected a problem as a text or a table, got the function {name}: {_HOW}")
+    if not isinstance(given, Mapping):
+        return given
+    table: dict[str, Any] = dict(given)
+    if callable(table.get("problem")):
+        table["problem"] = _place_of(table["problem"])
+    if isinstance(table.get("space"), Space):
+        table["space"] = describe(table["space"])
+    return table
+
+
+def algorithm_part(given: Part) -> Any:
+    """Give an algorithm as a study file has it."""
+    if not isinstance(given, Mapping):
+        return given
+    return {key: list(value) if isinstance(value, tuple | range) else value for key, value in given.items()}
+
+
+def limits_part(given: Mapping[str, object] | Limits) -> dict[str, object]:
+    """Give limits as a study file has them."""
+    if not isinstance(given, Limits):
+        return dict(given)
+    kept = {name: getattr(given, name) for name in (*LIMITS, "max_seconds", "target")}
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def _place_of(function: Any) -> str:
+    """Say where other processes find a function: "path/to/file.py:name"."""
+    name, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "__main__")
+    try:
+        file = inspect.getsourcefile(function) or ""
+    except TypeError:
+        file = ""
+    if not name.isidentifier() or module == "__main__" or not file.endswith(".py") or not os.path.isfile(file):
+        shown = name or type(function).__name__
+        raise TypeError(f"expected a function that stands at the top of a file of its own, got {shown}: {_HOW}")
+    return f"{os.path.abspath(file)}:{name}"
+
+
+_BOX = (
+    "display:inline-block;box-sizing:border-box;max-width:100%;overflow-x:auto;padding:10px 14px;"
+    "border:1px solid #8888;border-radius:6px;line-height:1.5"
+)
+_SOFT = "opacity:.7;font-size:.9em"
+_MOST_ERRORS = 3
+
+
+class TerminalTable(StudyTable):
+    """The table of a study, which prints itself as `daedal study table` does."""
+
+    def text(self, width: int | None = None) -> str:
+        """Give the text that the terminal shows, for so many columns, or those that the terminal has."""
+        from daedal.cli.study_tables import table_text  # here, because Rich takes a while to load
+
+        return table_text(self, width)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+
+def counts_text(snapshot: Snapshot, status: Status) -> str:
+    """Say in a line what a study compares, and how far it is."""
+    study = snapshot.study
+    what = f"{counted(len(study.problems), 'problem')}, {counted(len(study.algorithms), 'algorithm')}"
+    done, failed, left = (status.total(name) for name in ("done", "failed", "left"))
+    ahead = f"{'' if study.budgets else 'at least '}{left:,} left" if left else "complete"
+    return f"{what}; {counted(done, 'run')} done, {f'{failed:,} failed, ' if failed else ''}{ahead}"
+
+
+def card(snapshot: Snapshot, status: Status, store: Path) -> str:
+    """Give a study as a small card of HTML: what it is, how far, its table, and what failed."""
+    table = StudyTable(study=snapshot.study, runs=snapshot.runs, confirm=snapshot.confirm)
+    errors = list(status.errors.items())[:_MOST_ERRORS]
+    parts = [
+        f"<div><b>{escaped(counts_text(snapshot, status))}</b></div>",
+        f'<div style="{_SOFT}">{escaped(_short_path(store))}</div>',
+        table.html(),
+        *(f"<div>{escaped(counted(times, 'time'))}: {escaped(error)}</div>" for error, times in errors),
+    ]
+    return f'<div style="{_BOX}">{"".join(parts)}</div>'
+
+
+def _short_path(store: Path) -> str:
+    """Give where a store is, as seen from here, or from the root where that is shorter."""
+    there = str(store)
+    try:
+        there = str(store.resolve())
+        return min(os.path.relpath(there, Path.cwd().resolve()), there, key=len)
+    except (OSError, RuntimeError, ValueError):  # here is no longer, or on another drive, or links go in a circle
+        return there
 
 
 def study(
@@ -173,7 +287,7 @@ class StoredStudy:
         return self
 
     def snapshot(self) -> Snapshot:
-        """Give the study and its runs as they are now: what `daedal.studies.curves` and others draw from."""
+        """Give the study and its runs as they are now: what `daedal.studies.snapshot` and others draw from."""
         if not self.store.exists():
             return Snapshot(study=self.spec, runs={}, confirm=self._order.confirm or 0)
         return read_store(self.store, study=self.spec)

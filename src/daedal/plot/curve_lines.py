@@ -10,9 +10,17 @@ import numpy as np
 from daedal.plot.style import COLOURS, GREY, LINES, MARKERS, draw_goal, log_axis, shortened
 from daedal.result.wording import evaluations_title
 from daedal.settings.checks import counted
-from daedal.studies.anytime import AnytimeCurve, anytime_curves, first_evaluations
-from daedal.studies.curves import RuntimeCurve, known_optimum, rows_repeat, runtime_curves
-from daedal.studies.snapshot import Snapshot, shown_cell
+from daedal.studies.snapshot import (
+    AnytimeCurve,
+    RuntimeCurve,
+    Snapshot,
+    anytime_curves,
+    first_evaluations,
+    known_optimum,
+    rows_repeat,
+    runtime_curves,
+    shown_cell,
+)
 from daedal.studies.spec import StudyProblem
 
 if TYPE_CHECKING:

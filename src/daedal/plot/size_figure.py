@@ -22,9 +22,10 @@ from daedal.plot.style import (
     styled,
 )
 from daedal.result.wording import short_number
-from daedal.studies.analysis import Effort, Runs, efforts
-from daedal.studies.run import DONE, Run
+from daedal.studies.analysis import Effort, efforts
+from daedal.studies.plan import Runs
 from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
+from daedal.studies.store import DONE, Run
 from daedal.studies.tables import problem_title
 
 if TYPE_CHECKING:

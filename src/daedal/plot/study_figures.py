@@ -16,9 +16,9 @@ from daedal.plot.style import figure_files, find_matplotlib
 from daedal.settings.parameters import unknown
 from daedal.storage.kinds import check_place
 from daedal.studies.budgets import analyse_budgets
-from daedal.studies.files import FIGURES
 from daedal.studies.snapshot import Snapshot
 from daedal.studies.spec import Study, StudyProblem
+from daedal.studies.tables import FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ from daedal.result.wording import short_number
 from daedal.settings.checks import printable
 from daedal.settings.lazy import missing_extra
 from daedal.storage.atomic import replace_file
-from daedal.studies.files import FIGURES
+from daedal.studies.tables import FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -15,12 +15,22 @@ from daedal.report.markup import escaped, paragraph
 from daedal.report.page import Figure, Part, Row
 from daedal.result.wording import evaluations_title
 from daedal.settings.checks import counted
-from daedal.studies.anytime import AnytimeCurve, anytime_curves, first_evaluations
 from daedal.studies.budgets import BudgetRow, analyse_budgets
-from daedal.studies.curves import RuntimeCurve, SizeCurve, known_optimum, rows_repeat, runtime_curves, size_curves
-from daedal.studies.snapshot import Snapshot, shown_cells
+from daedal.studies.snapshot import (
+    AnytimeCurve,
+    RuntimeCurve,
+    SizeCurve,
+    Snapshot,
+    anytime_curves,
+    first_evaluations,
+    known_optimum,
+    rows_repeat,
+    runtime_curves,
+    shown_cells,
+    size_curves,
+)
 from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.studies.tables.content import problem_title
+from daedal.studies.tables import problem_title
 from daedal.types import Json
 
 _MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")

@@ -9,15 +9,10 @@ from daedal.report.study_figures import anytime_figures, budget_figures, runtime
 from daedal.settings.checks import counted
 from daedal.studies.analysis import analyse
 from daedal.studies.budgets import analyse_budgets
-from daedal.studies.curves import failed_runs
-from daedal.studies.published import published
-from daedal.studies.snapshot import Snapshot
-from daedal.studies.status import Status, study_status
-from daedal.studies.tables.budgets import budget_legend, budget_sheet
-from daedal.studies.tables.content import of_rows
-from daedal.studies.tables.html import sheet_markup
-from daedal.studies.tables.legend import legend_of
-from daedal.studies.tables.sheets import side_by_side
+from daedal.studies.paper import published
+from daedal.studies.plan import Status, study_status
+from daedal.studies.snapshot import Snapshot, failed_runs
+from daedal.studies.tables import budget_legend, budget_sheet, legend_of, of_rows, sheet_markup, side_by_side
 
 _FAILURES_SHOWN, _FAILURES_KEPT = 10, 1000
 

@@ -1,23 +1,163 @@
-"""What the runs of a study say: the sizes that solve 50 and 90 %, their effort, and which is significantly better."""
+"""The analysis of a study: the sizes that solve 50 and 90 % of the runs, their effort, and significant differences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import lru_cache
+from itertools import combinations
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from daedal.studies.plan import LEVELS, Choice, Outcomes, Settled, Unsettled, choices
-from daedal.studies.rank_tests import Test
-from daedal.studies.run import DONE, KILLED, Run
+import numpy as np
+
+from daedal.settings.parameters import unknown
+from daedal.studies.plan import LEVELS, Choice, Runs, Settled, Sizes, Unsettled, choices, sizes_of, solved_of
 from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.studies.statistics import Verdict, mean_sd, verdicts
+from daedal.studies.store import DONE, Run
 
-Runs: TypeAlias = Mapping[str, Mapping[int, Run]]
-"""By the key of a cell and by seed, as a store gives them."""
+Test: TypeAlias = Literal["signed-rank", "mann-whitney"]
+"""A two-sided test: Wilcoxon's of pairs, as in the paper, or Mann and Whitney's of two samples without pairs."""
 
-_Sizes: TypeAlias = Mapping[int | None, Mapping[int, Run]]
-"""Runs of one problem and algorithm, by population size and seed."""
+_FEW = 13
+"""Pairs up to which SciPy tries all signs if some pairs are tied; it takes up to four seconds for that."""
+
+
+class Comparison(NamedTuple):
+    """The two-sided p-value, and the sign of the test's statistic: below zero if the first has smaller ranks."""
+
+    p: float
+    lean: float
+
+
+_NO_DIFFERENCE = Comparison(1.0, 0.0)
+
+
+def compare(a: Mapping[int, float], b: Mapping[int, float], *, test: Test) -> Comparison:
+    """Compare the values of two algorithms, given by seed; p is 1.0 if there is nothing to compare.
+
+    "signed-rank" takes the seeds that both have, and of these the ones with different values; the law is exact up to 50
+    pairs, or up to 13 if values agree or differences are tied. "mann-whitney" takes all values; the law is exact if one
+    side has at most 8 and no value comes twice.
+    """
+    if test == "signed-rank":
+        return _signed_rank(
+            tuple(value - b[seed] if value != b[seed] else 0.0 for seed, value in a.items() if seed in b)
+        )
+    if test == "mann-whitney":
+        return _mann_whitney(tuple(a.values()), tuple(b.values()))
+    raise ValueError(unknown("test", test, get_args(Test)))
+
+
+@lru_cache(maxsize=10_000)  # a page or a terminal that follows a study asks again and again
+def _signed_rank(differences: tuple[float, ...]) -> Comparison:
+    from scipy import stats
+
+    found = np.array([one for one in differences if one])
+    if not len(found):
+        return _NO_DIFFERENCE
+    ranks = stats.rankdata(abs(found))
+    plus, minus = ranks[found > 0].sum(), ranks[found < 0].sum()
+    if len(differences) <= _FEW and len({0.0, *abs(found)}) <= len(differences):
+        sums = (np.arange(2 ** len(found))[:, None] >> np.arange(len(found)) & 1) @ ranks
+        p = min(1.0, 2 * np.mean(sums <= min(plus, minus)))
+    else:
+        p = stats.wilcoxon(differences).pvalue
+    return Comparison(float(p), float(plus - minus))
+
+
+@lru_cache(maxsize=10_000)
+def _mann_whitney(a: tuple[float, ...], b: tuple[float, ...]) -> Comparison:
+    from scipy import stats
+
+    if not a or not b or len({*a, *b}) == 1:
+        return _NO_DIFFERENCE
+    u, p = stats.mannwhitneyu(a, b)
+    return Comparison(float(p), float(2 * u - len(a) * len(b)))
+
+
+LEVEL = 0.01
+"""A p-value below it is significant (the paper, Table 1)."""
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Adjust p-values for their number, after Holm: the chance of any false alarm among them stays at the level."""
+    adjusted = [0.0] * len(p)
+    reached = 0.0
+    for step, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        reached = max(reached, min(1.0, (len(p) - step) * p[index]))
+        adjusted[index] = reached
+    return adjusted
+
+
+def pairwise(
+    values: Mapping[str, Mapping[int, float]], *, test: Test = "signed-rank", correct: bool = False
+) -> dict[tuple[str, str], float]:
+    """Give the p-value of each pair of algorithms, once, from their values by seed; corrected: see `holm`."""
+    pairs = list(combinations(values, 2))
+    p = [compare(values[a], values[b], test=test).p for a, b in pairs]
+    return dict(zip(pairs, holm(p) if correct else p, strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Whether an algorithm is significantly better than all its rivals, and the largest p-value against them."""
+
+    star: bool = False
+    p: float | None = None
+
+
+def verdicts(
+    values: Mapping[str, Mapping[int, float]],
+    *,
+    test: Test = "signed-rank",
+    correct: bool = False,
+    level: float = LEVEL,
+) -> dict[str, Verdict]:
+    """Find the algorithm whose values are significantly smaller than those of every other.
+
+    It has to be significant against each other one, with smaller ranks and with a smaller mean of all its values:
+    the mean is what a table shows, and with missing seeds, or a few large values, the two can disagree. An algorithm
+    without rivals has no star; one without values keeps the others from it, as nothing shows that they are better. The
+    paper does not correct for the number of pairs.
+
+    Examples
+    --------
+    >>> dae = {seed: 100.0 + seed for seed in range(8)}
+    >>> rbm = {seed: 110.0 + 2 * seed for seed in range(8)}
+    >>> verdicts({"dae": dae, "rbm": rbm})
+    {'dae': Verdict(star=True, p=0.0078125), 'rbm': Verdict(star=False, p=0.0078125)}
+    """
+    found = pairwise(values, test=test, correct=correct)
+    p = found | {(b, a): value for (a, b), value in found.items()}
+    given = {}
+    for name in values:
+        others = [other for other in values if other != name]
+        largest = max((p[name, other] for other in others), default=None)
+        differs = largest is not None and largest < level
+        star = differs and all(_is_smaller(values[name], values[other], test) for other in others)
+        given[name] = Verdict(star=star, p=largest)
+    return given
+
+
+def can_be_significant(runs: int, *, test: Test, pairs: int = 1, level: float = LEVEL) -> bool:
+    """Say whether any outcome of so many runs gives a p-value below the level, corrected for a number of pairs."""
+    apart = {seed: float(seed) for seed in range(runs)}, {seed: 2.0 * seed + runs for seed in range(runs)}
+    return pairs * compare(*apart, test=test).p < level
+
+
+def mean_sd(values: Iterable[float]) -> tuple[float, float]:
+    """Give the mean and the standard deviation of a sample (n - 1 below), which is 0.0 for one value."""
+    sample = list(values)
+    if not sample:
+        raise ValueError("expected at least one value, got none")
+    return statistics.fmean(sample), statistics.stdev(sample) if len(sample) > 1 else 0.0
+
+
+def _is_smaller(a: Mapping[int, float], b: Mapping[int, float], test: Test) -> bool:
+    # The lean comes first: it is zero where a side is empty, and there is no mean.
+    return compare(a, b, test=test).lean < 0 and statistics.fmean(a.values()) < statistics.fmean(b.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,14 +226,14 @@ def analyse(
     fresh = study.fresh_seeds(confirm)
     rows: list[Row] = []
     for problem in study.problems:
-        made = {one: _sizes(study, runs, problem, one, study.seeds) for one in study.algorithms}
-        chosen = {one: choices(_solved(sizes), one.popsizes, study.seeds) for one, sizes in made.items()}
+        made = {one: sizes_of(study, runs, problem, one, study.seeds) for one in study.algorithms}
+        chosen = {one: choices(solved_of(sizes), one.popsizes, study.seeds) for one, sizes in made.items()}
         found = {
             level: _verdicts(study, made, {one: of_one[level] for one, of_one in chosen.items()}, test, correct)
             for level in LEVELS
         }
         for algorithm, sizes in made.items():
-            again = _sizes(study, runs, problem, algorithm, fresh)
+            again = sizes_of(study, runs, problem, algorithm, fresh)
             entries: dict[int, Entry] = {}
             for level, choice in chosen[algorithm].items():
                 if isinstance(choice, Unsettled):
@@ -119,33 +259,10 @@ def analyse(
     return rows
 
 
-def outcomes(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> Outcomes:
-    """Say which runs of a problem and an algorithm solved it."""
-    return _solved(_sizes(study, runs, problem, algorithm, study.seeds))
-
-
 def efforts(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> list[Effort]:
     """Sum up the runs of each population size that has any."""
-    sizes = _sizes(study, runs, problem, algorithm, study.seeds)
+    sizes = sizes_of(study, runs, problem, algorithm, study.seeds)
     return [_effort(popsize, made, study.seeds) for popsize, made in sizes.items() if made]
-
-
-def _sizes(
-    study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, seeds: Sequence[int]
-) -> dict[int | None, dict[int, Run]]:
-    """Give the runs with these seeds, by population size; a store may hold others, too.
-
-    One that was killed from outside has yet to be made.
-    """
-    sizes = {}
-    for popsize in algorithm.popsizes:
-        found = runs.get(study.cell(problem, algorithm, popsize).key, {})
-        sizes[popsize] = {seed: found[seed] for seed in seeds if seed in found and found[seed].status != KILLED}
-    return sizes
-
-
-def _solved(sizes: _Sizes) -> Outcomes:
-    return {popsize: {seed: run.success for seed, run in made.items()} for popsize, made in sizes.items()}
 
 
 def _effort(
@@ -183,7 +300,7 @@ def measure(values: Sequence[float | None], verdict: Verdict | None = None) -> M
 
 def _verdicts(
     study: Study,
-    made: Mapping[StudyAlgorithm, _Sizes],
+    made: Mapping[StudyAlgorithm, Sizes],
     chosen: Mapping[StudyAlgorithm, Choice],
     test: Test,
     correct: bool,

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from daedal.studies.analysis import Measure, Runs, measure
-from daedal.studies.rank_tests import Test
-from daedal.studies.run import DONE, KILLED, Run
+from daedal.studies.analysis import Measure, Test, Verdict, measure, verdicts
+from daedal.studies.plan import Runs
 from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
-from daedal.studies.statistics import Verdict, verdicts
+from daedal.studies.store import DONE, KILLED, Run
 
 Found: TypeAlias = Mapping[str, Mapping[int, Run]]
 """Runs of one problem and budget, by the name of the algorithm and by seed."""

@@ -1,25 +1,34 @@
-"""Which runs are still needed, and which population sizes are the answer.
+"""The plan of a study: which population sizes are the answer, which runs are still needed, and how many are done.
 
 The paper's procedure: for each problem and algorithm, the smallest population size that solves at least 50 % and 90 %
-of the runs. Sizes are tried from small to large. A size that can no longer reach what is asked is left, and once the
-answer is known no larger size is tried. Everything here follows from the outcomes alone, whatever their order: not
-from the number of workers, nor from how often a study was stopped.
+of the runs. Sizes are tried from small to large. A size that can no longer reach a level is left, and once the answer
+is known no larger size is tried. Everything here follows from the outcomes alone, in any order, so it depends neither
+on the number of workers nor on interruptions.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from daedal.studies.statistics import required
+from daedal.studies.spec import Cell, Study, StudyAlgorithm, StudyProblem
+from daedal.studies.store import DONE, FAILED, KILLED, Run
 
 LEVELS = (50, 90)
 """Percentages of solved runs that the paper's table asks for."""
 
 Outcomes: TypeAlias = Mapping[int | None, Mapping[int, bool | None]]
 """By population size and seed: whether a run solved its problem; None where that cannot be known."""
+
+
+Runs: TypeAlias = Mapping[str, Mapping[int, Run]]
+"""By the key of a cell and by seed, as a store gives them."""
+
+Sizes: TypeAlias = Mapping[int | None, Mapping[int, Run]]
+"""Runs of one problem and algorithm, by population size and seed."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,39 @@ class Unsettled(Enum):
 
 
 Choice: TypeAlias = Settled | Unsettled
+
+
+def sizes_of(
+    study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, seeds: Sequence[int]
+) -> dict[int | None, dict[int, Run]]:
+    """Give the runs with these seeds, by population size; a store may hold others, too.
+
+    One that was killed from outside has yet to be made.
+    """
+    sizes = {}
+    for popsize in algorithm.popsizes:
+        found = runs.get(study.cell(problem, algorithm, popsize).key, {})
+        sizes[popsize] = {seed: found[seed] for seed in seeds if seed in found and found[seed].status != KILLED}
+    return sizes
+
+
+def solved_of(sizes: Sizes) -> Outcomes:
+    """Return which runs solved their problem, by population size and seed."""
+    return {popsize: {seed: run.success for seed, run in made.items()} for popsize, made in sizes.items()}
+
+
+def outcomes(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> Outcomes:
+    """Say which runs of a problem and an algorithm solved it."""
+    return solved_of(sizes_of(study, runs, problem, algorithm, study.seeds))
+
+
+def required(level_percent: int, runs: int) -> int:
+    """Count the successes that are needed for a success level: the fewest with successes / runs >= level."""
+    if not 0 <= level_percent <= 100:
+        raise ValueError(f"expected level_percent to be from 0 to 100, got level_percent={level_percent}")
+    if runs < 1:
+        raise ValueError(f"expected at least one run, got runs={runs}")
+    return -(-level_percent * runs // 100)  # rounds up, in whole numbers
 
 
 def choices(outcomes: Outcomes, popsizes: Sequence[int | None], seeds: Sequence[int]) -> dict[int, Choice]:
@@ -97,3 +139,102 @@ def _needed_of_size(known: Mapping[int, bool | None], seeds: Sequence[int], leve
         if known.get(seed, False) is False:
             failed_at_worst += 1
     return runs
+
+
+_SUMMED = ("done", "failed", "killed", "solved", "left")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellStatus:
+    """How far one problem, algorithm and population size, or budget, is, in runs.
+
+    Solved is None where nobody can tell. Left are those that are certain to be needed, the killed ones included.
+    """
+
+    problem: str
+    algorithm: str
+    popsize: int | None
+    budget: int | None = None
+    done: int
+    failed: int
+    killed: int
+    solved: int | None
+    left: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Status:
+    """How far a study is: its cells, how often each error came, and the sums of both, in which no run counts twice."""
+
+    cells: tuple[CellStatus, ...]
+    errors: Mapping[str, int]
+    totals: Mapping[str, int]
+
+    def total(self, name: str) -> int:
+        """Give the sum of a column of the cells."""
+        return self.totals.get(name, 0)
+
+    def __repr__(self) -> str:
+        return f"Status({', '.join(f'{name}={self.total(name)}' for name in _SUMMED)})"
+
+
+def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool = False) -> Status:
+    """Say how far a study is; population sizes that nobody needed so far are left out."""
+    cells: list[CellStatus] = []
+    errors: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    counted: set[str] = set()  # two names may stand for one thing
+    for problem, algorithm in study.pairs():
+        left = Counter(cell.key for cell, _ in needed(study, runs, problem, algorithm, confirm, full_grid))
+        for cell in study.cells_of(problem, algorithm):
+            key = cell.key
+            found = runs.get(key, {})
+            made = [found[seed] for seed in (*study.seeds, *study.fresh_seeds(confirm)) if seed in found]
+            if not made and not left[key]:
+                continue
+            ended = Counter(run.status for run in made)
+            cells.append(
+                CellStatus(
+                    problem=problem.name,
+                    algorithm=algorithm.name,
+                    popsize=cell.popsize,
+                    budget=cell.budget,
+                    done=ended[DONE],
+                    failed=ended[FAILED],
+                    killed=ended[KILLED],
+                    solved=None if any(run.success is None for run in made) else sum(bool(run.success) for run in made),
+                    left=left[key],
+                )
+            )
+            if key not in counted:
+                counted.add(key)
+                errors.update(run.error or "" for run in made if run.status != DONE)
+                totals.update({name: getattr(cells[-1], name) or 0 for name in _SUMMED})
+    return Status(cells=tuple(cells), errors=dict(errors.most_common()), totals=totals)
+
+
+def needed(
+    study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, confirm: int, full_grid: bool
+) -> list[tuple[Cell, int]]:
+    """List the runs, by cell and seed, that are certain to be needed: of the study, and to confirm it.
+
+    With budgets all of them are.
+    """
+    if study.budgets:
+        return [pair for cell in study.cells_of(problem, algorithm) for pair in _missing(cell, runs, study.seeds)]
+    known = outcomes(study, runs, problem, algorithm)
+    wanted = [
+        (study.cell(problem, algorithm, popsize), seed)
+        for popsize, seed in needed_runs(known, algorithm.popsizes, study.seeds, full_grid=full_grid)
+    ]
+    if confirm:
+        chosen = choices(known, algorithm.popsizes, study.seeds).values()
+        for popsize in [size for size in algorithm.popsizes if Settled(size) in chosen]:
+            wanted += _missing(study.cell(problem, algorithm, popsize), runs, study.fresh_seeds(confirm))
+    return wanted
+
+
+def _missing(cell: Cell, runs: Runs, seeds: Sequence[int]) -> list[tuple[Cell, int]]:
+    """List the runs of a cell that are not made; one that was killed from outside is not."""
+    made = {seed for seed, run in runs.get(cell.key, {}).items() if run.status != KILLED}
+    return [(cell, seed) for seed in seeds if seed not in made]

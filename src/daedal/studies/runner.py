@@ -1,26 +1,310 @@
-"""Runs what a study still needs, over processes, and writes each run down when it ends."""
+"""The runner of a study: makes the runs that are missing in other processes, and records each when it ends."""
 
 from __future__ import annotations
 
+import heapq
+import os
+import pickle
+import signal
+import statistics
+import sys
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import count
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from filelock import FileLock, Timeout
 
 from daedal.evaluation.executor_pool import ExecutorPool
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
+from daedal.evaluation.pickling import pack, unpack
+from daedal.evaluation.pool import Event, Message
+from daedal.evaluation.process_pool import ProcessPool
+from daedal.evaluation.signals import signal_name
+from daedal.kernels.threads import Shared
+from daedal.limits import StopReason
 from daedal.objectives.bound import objective_size
+from daedal.objectives.process import kill_programs
+from daedal.objectives.spec import by_value
 from daedal.result import Result
-from daedal.studies.lock import store_locked
-from daedal.studies.progress import Order, Progress, Watcher
-from daedal.studies.schedule import Schedule
-from daedal.studies.spec import Cell, Study
-from daedal.studies.store import Store
-from daedal.studies.stored_algorithm import StoredConfiguration
-from daedal.studies.worker import Pool, is_elsewhere, run_config, send, start_processes, without_files
+from daedal.run.config import RunConfig
+from daedal.settings.checks import check_whole
+from daedal.settings.parameters import current
+from daedal.settings.plugins import file_digest, send_by_value
+from daedal.studies.analysis import mean_sd
+from daedal.studies.plan import needed
+from daedal.studies.spec import Cell, StoredConfiguration, Study
+from daedal.studies.store import DONE, FAILED, KILLED, Run, Store
+
+MOST_CONFIRMED = 100_000
+"""More runs than anybody will make to confirm a choice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """How a study is to be run.
+
+    A full grid runs every population size in full, though the answer is known earlier; `confirm` is how many fresh
+    seeds confirm each choice. None stands for what held the last time. What was killed from outside is run again in
+    any case, what has failed where `retry_failed` says so.
+    """
+
+    workers: int = 1
+    full_grid: bool | None = None
+    confirm: int | None = None
+    retry_failed: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole("workers", self.workers, least=1, hint="as many as the machine has cores")
+        confirm = 0 if self.confirm is None else self.confirm
+        if check_whole("confirm", confirm, least=0, hint="0 confirms nothing") > MOST_CONFIRMED:
+            raise ValueError(f"expected at most confirm={MOST_CONFIRMED:,}, got confirm={self.confirm}")
+
+
+@dataclass
+class Progress:
+    """How far a study is: all runs so far, those that ended now (done, some of them failed or killed), and those ahead.
+
+    Ahead, by cell, are runs that are certain to be needed, those under way included; more may follow from what they
+    bring. Found are runs that the store had already, and `took` are seconds on the clock, by the key of their cell.
+    """
+
+    study: Study
+    order: Order
+    runs: dict[str, dict[int, Run]]
+    done: int = 0
+    failed: int = 0
+    killed: int = 0
+    found: int = 0
+    ahead: Counter[Cell] = field(default_factory=Counter)
+    took: dict[str, list[float]] = field(default_factory=dict)
+    workers: int = 1
+
+    def seconds_left(self) -> float | None:
+        """Say how long the runs ahead will take, as far as one can tell from those that have ended."""
+        expected = {cell: self._expected(cell) for cell, count in self.ahead.items() if count}
+        known = {cell: seconds for cell, seconds in expected.items() if seconds is not None}
+        if not known:
+            return None
+        typical = sum(known.values()) / len(known)
+        return sum(count * known.get(cell, typical) for cell, count in self.ahead.items()) / self.workers
+
+    def _expected(self, cell: Cell) -> float | None:
+        """Expect of a run what those of its cell took, or of a smaller size or budget, in proportion."""
+        cells = self.study.cells_of(cell.problem, cell.algorithm)
+        for other in reversed(cells[: cells.index(cell) + 1]):
+            key = other.key
+            cpu = [run.total_seconds for run in self.runs.get(key, {}).values() if run.total_seconds is not None]
+            took = self.took.get(key, cpu)  # a program that is waited for takes no CPU time of ours
+            if took:
+                return sum(took) / len(took) * (cell.budget or cell.popsize or 1) / (other.budget or other.popsize or 1)
+        return None
+
+
+class Watcher(Protocol):
+    """Who wants to see a study as it goes."""
+
+    def update(self, progress: Progress) -> None:
+        """Take notice that a run has ended."""
+
+
+_MOST_KILLS = 5
+"""How often a run may be killed from outside before it counts as failed."""
+
+_AGAIN = "; the next time "
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class Schedule:
+    """Which runs come next: small populations, or budgets, first, and all problems and algorithms in turn.
+
+    So a study that is half done can say something about all of them. The order leaves nothing open.
+    """
+
+    def __init__(self, study: Study, store: Store, order: Order) -> None:
+        self.study = study
+        self.store = store
+        self.order = order
+        runs = store.runs()
+        again = {KILLED, FAILED} if order.retry_failed else {KILLED}
+        usable = {
+            key: {seed: run for seed, run in of_cell.items() if run.status not in again}
+            for key, of_cell in runs.items()
+        }
+        self.progress = Progress(study=study, order=order, runs=usable)
+        self._killed = {  # before, and how
+            (key, seed): run.error or ""
+            for key, of_cell in runs.items()
+            for seed, run in of_cell.items()
+            if run.status == KILLED
+        }
+        self._pairs = study.pairs()
+        self._queued: set[tuple[str, int]] = set()
+        self._heap: list[tuple[int, int, int, Cell]] = []
+        self._sharing: dict[str, list[int]] = {}  # two names may stand for one thing
+        for index, (problem, algorithm) in enumerate(self._pairs):
+            for cell in study.cells_of(problem, algorithm):
+                self._sharing.setdefault(cell.key, []).append(index)
+        known, fresh = study.seeds, study.fresh_seeds(order.confirm or 0)
+        found = (seed for key in self._sharing for seed in usable.get(key, {}))
+        self.progress.found = sum(seed in known or seed in fresh for seed in found)
+        for index in range(len(self._pairs)):
+            self._plan(index)
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait for a worker."""
+        return len(self._heap)
+
+    def take(self) -> tuple[Cell, int]:
+        """Give the next run."""
+        _, seed, _, cell = heapq.heappop(self._heap)
+        return cell, seed
+
+    def take_down(self, cell: Cell, seed: int, message: Message) -> None:
+        """Write down what became of a run, and plan what follows from it."""
+        status, outcome = judged(message, self._killed.get((cell.key, seed), ""))
+        cell.problem.check_unchanged()
+        self.store.record(cell, seed, outcome, status=status)
+        self.progress.ahead[cell] -= 1
+        self.progress.done += 1
+        self.progress.failed += status == FAILED
+        self.progress.killed += status == KILLED
+        if status == KILLED:
+            return  # what it would have brought nobody knows; the next time it is run again
+        self.progress.runs.setdefault(cell.key, {})[seed] = self.store.run(cell, seed)
+        for index in self._sharing[cell.key]:
+            self._plan(index)
+
+    def _plan(self, index: int) -> None:
+        """Queue the runs of a problem and an algorithm that are certain to be needed."""
+        problem, algorithm = self._pairs[index]
+        confirm, full_grid = self.order.confirm or 0, bool(self.order.full_grid)
+        places = {cell.key: place for place, cell in enumerate(self.study.cells_of(problem, algorithm))}
+        for cell, seed in needed(self.study, self.progress.runs, problem, algorithm, confirm, full_grid):
+            if (cell.key, seed) not in self._queued:
+                self._queued.add((cell.key, seed))
+                self.progress.ahead[cell] += 1
+                heapq.heappush(self._heap, (places[cell.key], seed, index, cell))
+
+
+def judged(message: Message, before: str) -> tuple[str, Result | str]:
+    """Say what became of a run, which may have been killed before: its status, and its result or its error.
+
+    Who is killed from outside again and again may be so for a reason of its own, such as too much memory.
+    """
+    if message.event is Event.DONE:
+        return DONE, message.value
+    if message.event is Event.RAISED:
+        return FAILED, message.value
+    if isinstance(message.value, int) and message.value >= 0:
+        return FAILED, f"its process ended in the middle, with exit code {message.value}"
+    if isinstance(message.value, int):
+        how = f"its process was killed by {signal_name(-message.value)}"
+        if -message.value not in _FROM_OUTSIDE:
+            return FAILED, how
+    else:  # somebody else's worker; whoever waited beside the one to blame is lost, too
+        how = f"its worker was lost: {message.value}"
+    how = f"{before}{_AGAIN}{how}" if before else how
+    return FAILED if how.count(_AGAIN) + 1 >= _MOST_KILLS else KILLED, how
+
+
+@contextmanager
+def store_locked(path: Path) -> Iterator[None]:
+    """Keep a second study from doing the same work for the same store at the same time.
+
+    A file beside the store is locked, which ends with the process, however it ends.
+    """
+    path = Path(os.path.realpath(path))  # whatever name it goes by; resolve refuses links in a circle
+    beside = path.with_name(path.name + ".lock")
+    if os.path.lexists(beside) and not (beside.is_file() and not beside.stat().st_size):  # it would be emptied
+        raise ValueError(f"expected no file, or an empty one, at {beside}, the lock of the store; move it away")
+    lock = FileLock(beside)
+    try:
+        lock.acquire(timeout=0)
+        if not beside.exists():  # whoever held it has just removed it
+            lock.release()
+            raise Timeout(str(beside))
+    except Timeout as error:
+        raise ValueError(f"another study is running with {path}; wait for its end, or name another store") from error
+    except PermissionError as error:
+        raise PermissionError(
+            f"expected to write '{path}', but the file or its folder is read-only; make both writable or name another"
+        ) from error
+    try:
+        yield
+    finally:
+        beside.unlink(missing_ok=True)  # while it is still ours
+        lock.release()
+
+
+Pool: TypeAlias = ProcessPool | ExecutorPool
+
+
+def start_processes(count: int, function: Callable[[Any], Any]) -> ProcessPool:
+    """Start worker processes, which end the programs that they have started before they end themselves."""
+    return ProcessPool(count, function, on_exit=kill_programs)
+
+
+def send(pool: Pool, ticket: int, config: RunConfig) -> None:
+    """Give a run to a worker that is idle."""
+    if isinstance(pool, ExecutorPool) and is_elsewhere(pool.executor):
+        pool.start(ticket, pack(without_files(config), "the run"))
+        return
+    try:
+        pool.start(ticket, config)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TypeError(
+            f"{config.algorithm.name} cannot be sent to another process ({error}); give it a name of its own at the "
+            "top of its file"
+        ) from error
+
+
+def is_elsewhere(executor: Executor) -> bool:
+    """Whether its workers may be on machines that do not have the files of a study: those of Dask."""
+    return hasattr(executor, "_client")
+
+
+def without_files(config: RunConfig) -> RunConfig:
+    """Give a run whose code travels with it, to a machine that may not have the files that it comes from."""
+    configuration = config.algorithm.configuration
+    for part in (configuration, *current(configuration).values()):
+        send_by_value(part)
+    return replace(config, objective=by_value(config.objective))
+
+
+def run_config(work: RunConfig | bytes) -> Result:
+    """Make a run of a study, in a worker."""
+    config: RunConfig = unpack(work) if isinstance(work, bytes) else work
+    _check_unchanged(config.algorithm.source, config.algorithm.digest)
+    result = run_quietly(config)
+    if result.stop is StopReason.INTERRUPTED:  # no Ctrl-C comes here
+        raise RuntimeError("the objective raised KeyboardInterrupt")
+    return result
+
+
+_QUIET = Shared(lambda: redirect_stdout(sys.stderr))  # an executor's workers may be threads of one process
+
+
+def run_quietly(config: RunConfig) -> Result:
+    """Make one of many runs: what the objective prints goes to standard error, nobody is warned, nothing is traced."""
+    with _QUIET:
+        return config.run(warn=False, traced=False)
+
+
+@cache
+def _check_unchanged(source: str | None, digest: str | None) -> None:
+    """Refuse an algorithm whose file is not what it was; once, for what is loaded does not change with its file."""
+    path = "" if source is None else source.rpartition(":")[0]
+    if digest is not None and Path(path).is_file() and file_digest(path) != digest:
+        raise ValueError(f"{path} has changed since the study was read; run the study again")
+
 
 PoolFactory: TypeAlias = Callable[[int, Callable[[Any], Result]], Pool]
 """Makes workers: so many, with what they do."""
@@ -95,3 +379,90 @@ def _work_through(schedule: Schedule, workers: Pool, watcher: Watcher | None) ->
             schedule.take_down(cell, seed, message)
         if watcher is not None:
             watcher.update(schedule.progress)
+
+
+def run_all(configs: Sequence[RunConfig], *, workers: int = 1) -> Iterator[tuple[int, Result]]:
+    """Make runs, spread over processes, and give each one's index and result as it ends.
+
+    The results do not depend on the number of workers. A run that raises ends them all. Whoever stops listening ends
+    the processes.
+    """
+    if workers == 1:
+        for index, config in enumerate(configs):
+            result = run_quietly(config)
+            if result.stop is StopReason.INTERRUPTED:
+                raise KeyboardInterrupt  # one run makes the best of it, a comparison has no use for half a run
+            yield index, result
+        return
+    waiting = list(enumerate(configs))[::-1]
+    ended = 0
+    with start_processes(min(workers, len(configs)), _run_or_error) as pool:
+        while ended < len(configs):
+            while waiting and pool.idle:
+                send(pool, *waiting.pop())
+            for message in pool.wait():
+                if message.event is Event.DIED:
+                    raise ValueError("a worker process ended in the middle of a run; does the objective end it?")
+                if isinstance(message.value, Exception):
+                    raise message.value
+                if message.event is Event.RAISED:
+                    raise ValueError(message.value)
+                ended += 1
+                yield message.ticket, message.value
+
+
+def _run_or_error(config: RunConfig) -> Result | Exception:
+    """Make one run in a worker; what it raises is sent as it is."""
+    try:
+        return run_quietly(config)
+    except (ValueError, TypeError, OSError) as error:
+        return error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What the runs of one algorithm came to: means over its runs, evaluations up to the best.
+
+    Solved is None where neither a target nor the optimum is known.
+    """
+
+    runs: int
+    solved: int | None
+    best: float
+    evaluations: float
+    evaluations_sd: float
+    cpu_seconds: float
+    cpu_seconds_per_evaluation: float
+
+
+def as_run(result: Result) -> Run:
+    """Give what the analysis of studies needs to know of a result."""
+    return Run(
+        seed=result.seed,
+        status=DONE,
+        success=result.success,
+        best=result.score,
+        optimum=result.optimum,
+        evaluations=result.evaluations_to_best,
+        seconds=result.cpu_seconds_to_best,
+        total_seconds=result.cpu_seconds,
+        batches=result.batches,
+        generations=result.generations,
+        calls=result.evaluated,
+    )
+
+
+def summarise(results: Sequence[Result]) -> Summary:
+    """Sum up the runs of one algorithm, at least one."""
+    evaluations, evaluations_sd = mean_sd(result.evaluations_to_best for result in results)
+    cpu = [result.cpu_seconds for result in results]
+    known = [result.success for result in results if result.success is not None]
+    return Summary(
+        runs=len(results),
+        solved=sum(known) if known else None,
+        best=statistics.fmean(result.score for result in results),
+        evaluations=evaluations,
+        evaluations_sd=evaluations_sd,
+        cpu_seconds=statistics.fmean(cpu),
+        cpu_seconds_per_evaluation=sum(cpu) / sum(result.evaluations for result in results),
+    )

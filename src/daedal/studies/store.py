@@ -1,30 +1,237 @@
-"""Where the runs of studies are kept: one SQLite file, one row a run."""
+"""The store of a study: one file that keeps its runs."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import platform
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daedal.result import Result
+from daedal.result.records import Generation
 from daedal.settings.checks import storable
+from daedal.settings.lazy import missing_extra
 from daedal.storage.sqlite import close_after, errors_explained, open_database, transaction
-from daedal.studies.environment import environment
-from daedal.studies.frames import runs_frame
-from daedal.studies.run import COLUMNS, DONE, Run, packed_history, unpacked_history
-from daedal.studies.schema import APPLICATION, MIGRATIONS, SCHEMA, TAKE_OVER, TAKE_RUNS, VERSION
-from daedal.studies.spec import Cell, Study
-from daedal.studies.stored_algorithm import recall_algorithms
+from daedal.studies.spec import Cell, Study, recall_algorithms
 from daedal.types import to_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+DONE, FAILED, KILLED = "done", "failed", "killed"
+
+_COLUMNS = """
+problem algorithm preset popsize budget seed status success best optimum evaluations_to_best evaluations
+unique_evaluations batches generations cpu_seconds_to_best cpu_seconds stop error x settings content daedal numpy numba
+python cpu finished cell
+"""
+_WHOLE = "popsize budget seed evaluations_to_best evaluations unique_evaluations batches generations"
+COLUMNS: dict[str, type] = {
+    **dict.fromkeys(_COLUMNS.split(), str),
+    "success": bool,
+    **dict.fromkeys(_WHOLE.split(), int),
+    **dict.fromkeys(("best", "optimum", "cpu_seconds_to_best", "cpu_seconds"), float),
+}
+"""What is known of a run. Problem and algorithm are called as in the study; the preset is the algorithm's own name."""
+
+_LARGEST_HISTORY = 2**28
+"""Bytes of JSON, however few they are in the file: those of a million generations."""
+
+
+@dataclass(slots=True)  # not frozen, which takes twice as long: there may be 100,000
+class Run:
+    """What the analysis needs to know of a run.
+
+    Failed: it raised, or ended its process; killed: its process was killed from outside. Success is None where it
+    cannot be known, False for a run that did not end well. Evaluations and CPU seconds count until the best solution;
+    batches are None in stores from before they were counted; calls of the objective, and evaluations in total, those
+    that were known included, are those of the whole run.
+    """
+
+    seed: int
+    status: str
+    success: bool | None
+    best: float | None = None
+    optimum: float | None = None
+    evaluations: int | None = None
+    seconds: float | None = None
+    total_seconds: float | None = None
+    batches: int | None = None
+    generations: int | None = None
+    calls: int | None = None
+    total_evaluations: int | None = None
+    error: str | None = None
+    cpu: str | None = None
+
+
+def packed_history(history: Sequence[Generation]) -> bytes:
+    """Give the records by column, as JSON, compressed: any program can read it."""
+    columns: dict[str, list[float | None]] = {
+        name: [_finite(getattr(record, name)) for record in history]
+        for name in ("evaluations", "best", "mean", "cpu_seconds")
+    }
+    names = dict.fromkeys(name for record in history for name in record.info)
+    columns |= {name: [_finite(record.info.get(name, math.nan)) for record in history] for name in names}
+    return zlib.compress(json.dumps(columns, separators=(",", ":"), allow_nan=False).encode())
+
+
+def unpacked_history(packed: bytes, *, largest: int = _LARGEST_HISTORY) -> dict[str, list[float]]:
+    """Give the columns again, nan for what is unknown or infinite; ValueError for anything else than a history."""
+    try:
+        opened = zlib.decompressobj()
+        text = opened.decompress(packed, largest)
+        if opened.unconsumed_tail:
+            raise ValueError(f"it has more than {largest:,} bytes")
+        columns = json.loads(text)
+        return {name: [math.nan if one is None else float(one) for one in found] for name, found in columns.items()}
+    except (zlib.error, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"expected the history of a run, got none: {error}") from error
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity and no nan."""
+    return value if math.isfinite(value) else None
+
+
+APPLICATION = 0x0DAEDA15
+VERSION = 3
+
+_CELL = """id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, algorithm TEXT NOT NULL,
+    popsize INTEGER, settings TEXT NOT NULL, content TEXT NOT NULL"""
+_RESULTS = """
+CREATE VIEW results AS
+    SELECT problem, algorithm, popsize, budget, seed, status, success, best, optimum, evaluations_to_best, evaluations,
+        unique_evaluations, batches, generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, settings, content,
+        daedal, numpy, numba, python, cpu, finished, runs.id AS run
+    FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment;
+"""
+SCHEMA = f"""
+CREATE TABLE studies (
+    id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE, used INTEGER NOT NULL, confirm INTEGER NOT NULL,
+    full_grid INTEGER NOT NULL
+);
+CREATE TABLE cells (
+    {_CELL}, budget INTEGER
+);
+CREATE TABLE environments (
+    id INTEGER PRIMARY KEY, daedal TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, python TEXT NOT NULL,
+    cpu TEXT NOT NULL, UNIQUE (daedal, numpy, numba, python, cpu)
+);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells, seed INTEGER NOT NULL, status TEXT NOT NULL,
+    success INTEGER, best REAL, optimum REAL, evaluations_to_best INTEGER, evaluations INTEGER,
+    unique_evaluations INTEGER, generations INTEGER, cpu_seconds_to_best REAL, cpu_seconds REAL, stop TEXT, error TEXT,
+    x TEXT, environment INTEGER NOT NULL REFERENCES environments, finished TEXT NOT NULL, batches INTEGER,
+    UNIQUE (cell, seed)
+);
+CREATE TABLE histories (run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, history BLOB NOT NULL);
+{_RESULTS}
+"""
+MIGRATIONS = {
+    # Population sizes may be missing, and batches are counted. SQLite cannot allow NULL in a column that is there.
+    1: f"""
+DROP VIEW results;
+CREATE TABLE cells_2 ({_CELL});
+INSERT INTO cells_2 SELECT id, key, problem, algorithm, popsize, settings, content FROM cells;
+DROP TABLE cells;
+ALTER TABLE cells_2 RENAME TO cells;
+ALTER TABLE runs ADD COLUMN batches INTEGER;
+""",
+    # Studies may have budgets.
+    2: f"""
+DROP VIEW IF EXISTS results;
+ALTER TABLE cells ADD COLUMN budget INTEGER;
+{_RESULTS}
+""",
+}
+"""By the version that they start from; the last one makes the view."""
+
+_OUTCOME = (
+    "seed, status, success, best, optimum, evaluations_to_best, evaluations, unique_evaluations, batches, "
+    "generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, finished"
+)
+TAKE_RUNS = f"""INSERT OR IGNORE INTO runs (cell, environment, {_OUTCOME})
+    SELECT cells.id, environments.id, {_OUTCOME}
+    FROM other.runs AS their JOIN other.cells AS theirs ON theirs.id = their.cell
+        JOIN cells ON cells.key = theirs.key
+        JOIN other.environments AS made ON made.id = their.environment
+        JOIN environments USING (daedal, numpy, numba, python, cpu)"""
+TAKE_OVER = (  # from the database that is attached as "other"
+    "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, budget, settings, content) "
+    "SELECT key, problem, algorithm, popsize, budget, settings, content FROM other.cells",
+    "INSERT OR IGNORE INTO environments (daedal, numpy, numba, python, cpu) "
+    "SELECT daedal, numpy, numba, python, cpu FROM other.environments",
+    # What did not end well here gives way to what did there.
+    f"""DELETE FROM runs WHERE status <> '{DONE}' AND EXISTS (
+        SELECT 1 FROM other.runs AS their JOIN other.cells AS theirs ON theirs.id = their.cell
+            JOIN cells ON cells.key = theirs.key
+        WHERE cells.id = runs.cell AND their.seed = runs.seed AND their.status = '{DONE}')""",
+    TAKE_RUNS,
+    """INSERT OR IGNORE INTO histories (run, history)
+    SELECT runs.id, their_history.history
+    FROM other.histories AS their_history JOIN other.runs AS their ON their.id = their_history.run
+        JOIN other.cells AS theirs ON theirs.id = their.cell JOIN cells ON cells.key = theirs.key
+        JOIN runs ON runs.cell = cells.id AND runs.seed = their.seed AND runs.status = their.status""",
+    # They count as run before those that are here.
+    """INSERT INTO studies (spec, used, confirm, full_grid)
+    SELECT spec, used - (SELECT max(used) FROM other.studies) + coalesce((SELECT min(used) FROM studies), 1) - 1,
+        confirm, full_grid
+    FROM other.studies WHERE true
+    ON CONFLICT (spec) DO UPDATE SET confirm = max(confirm, excluded.confirm),
+        full_grid = max(full_grid, excluded.full_grid)""",
+)
+
+
+@cache
+def environment() -> dict[str, str]:
+    """Say what runs are made with: versions, and the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    processors = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        **{name: version(name) for name in ("daedal", "numpy", "numba")},
+        "python": platform.python_version(),
+        "cpu": processors[0] if processors else platform.processor() or platform.machine(),
+    }
+
+
+_NULLABLE = {bool: "boolean", int: "Int64", float: "float64"}
+"""What pandas calls columns in which values may be missing; texts are what they are."""
+
+
+def runs_frame(rows: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """Give what is known of runs, see `COLUMNS`, one row a run."""
+    return frame_of(rows, COLUMNS)
+
+
+def frame_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> DataFrame:
+    """Give rows as a data frame whose columns and types do not depend on which rows there are."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise missing_extra("a data frame needs pandas", "frame") from error
+    listed = list(rows)
+    return pandas.DataFrame(
+        {
+            name: pandas.Series([row[name] for row in listed], dtype=_NULLABLE.get(kind, "object"))
+            for name, kind in columns.items()
+        }
+    )
+
 
 _WHAT = "a store of study results"
 _RUN = (

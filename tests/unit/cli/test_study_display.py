@@ -12,9 +12,9 @@ from budget_helpers import some_runs
 from console_helpers import Clock, a_console, text_of
 
 from daedal.cli.study_display import StudyDisplay
-from daedal.studies.run import Run
 from daedal.studies.runner import Order, Progress
 from daedal.studies.spec import Study
+from daedal.studies.store import Run
 
 
 def a_progress(problems: int = 1, *, full_grid: bool = False, **changes: Any) -> Progress:

@@ -10,14 +10,13 @@ from budget_helpers import some_rows
 from rich.console import Console, RenderableType
 from table_helpers import CLIMBERS, STUDY, climbing_runs, failed, one_row, special_rows, special_runs
 
-from daedal.cli.status_table import status_table
-from daedal.cli.study_tables import budget_table, rich_table, sizes_table
+from daedal.cli.study_tables import budget_table, rich_table, sizes_table, status_table
 from daedal.studies.analysis import analyse
-from daedal.studies.published import published
-from daedal.studies.run import Run
+from daedal.studies.paper import published
+from daedal.studies.plan import CellStatus, Status
 from daedal.studies.spec import StudyProblem
-from daedal.studies.status import CellStatus, Status
-from daedal.studies.tables.content import NONE, OPEN
+from daedal.studies.store import Run
+from daedal.studies.tables import NONE, OPEN
 
 
 def shown(what: RenderableType, width: int = 80) -> str:

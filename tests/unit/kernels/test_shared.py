@@ -14,7 +14,7 @@ import pytest
 from daedal.kernels.threads import Shared
 from daedal.run.config import RunConfig
 from daedal.searches.presets import find_algorithm
-from daedal.studies.worker import run_quietly
+from daedal.studies.runner import run_quietly
 
 
 class Value:

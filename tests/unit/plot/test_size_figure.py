@@ -15,8 +15,8 @@ import pytest
 
 from daedal.plot.size_figure import draw_sizes
 from daedal.plot.style import save
-from daedal.studies.run import Run
 from daedal.studies.spec import Cell, Study
+from daedal.studies.store import Run
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib")
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from daedal.studies.analysis import Effort, Entry, Measure, Row, analyse, efforts, outcomes
-from daedal.studies.plan import Settled, Unsettled
-from daedal.studies.run import DONE, FAILED, KILLED, Run
+from daedal.studies.analysis import Effort, Entry, Measure, Row, analyse, efforts
+from daedal.studies.plan import Settled, Unsettled, outcomes
 from daedal.studies.spec import Study
+from daedal.studies.store import DONE, FAILED, KILLED, Run
 
 Runs = dict[str, dict[int, Run]]
 Numbers = Sequence[float]

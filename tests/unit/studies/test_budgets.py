@@ -11,8 +11,8 @@ from budget_helpers import STUDY, TRAP, UMDA, rows_by_place, runs_of, some_rows,
 from scipy import stats
 
 from daedal.studies.budgets import analyse_budgets, expected_running_time, mean_ranks, ranks, spread
-from daedal.studies.run import Run
 from daedal.studies.spec import Study
+from daedal.studies.store import Run
 
 
 def test_rows_come_by_problem_budget_and_algorithm_with_the_figures_of_their_runs() -> None:

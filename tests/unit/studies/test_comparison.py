@@ -22,7 +22,7 @@ from daedal.problems import Problem, Trap
 from daedal.result import Result
 from daedal.run.config import RunConfig
 from daedal.searches.presets import find_algorithm
-from daedal.studies.comparison import Summary, run_all, summarise
+from daedal.studies.runner import Summary, run_all, summarise
 from daedal.types import Bits, Fitness
 
 

@@ -13,11 +13,17 @@ from budget_helpers import STUDY as BUDGETS
 from budget_helpers import some_runs
 
 from daedal.result.records import Generation
-from daedal.studies.anytime import anytime_curves
-from daedal.studies.curves import failed_runs, known_optimum, runtime_curves, size_curves
-from daedal.studies.run import Run, packed_history
-from daedal.studies.snapshot import Snapshot, shown_cells
+from daedal.studies.snapshot import (
+    Snapshot,
+    anytime_curves,
+    failed_runs,
+    known_optimum,
+    runtime_curves,
+    shown_cells,
+    size_curves,
+)
 from daedal.studies.spec import Study
+from daedal.studies.store import Run, packed_history
 
 STUDY = Study.from_dict({"problems": ["onemax:n=20"], "algorithms": ["umda"], "popsizes": [50, 100], "runs": 5})
 SMALL, LARGE = STUDY.cells()

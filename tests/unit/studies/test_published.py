@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from daedal.studies.analysis import Measure
-from daedal.studies.paper import table1
+from daedal.studies.paper import Published, is_theirs, published, table1
 from daedal.studies.plan import LEVELS
-from daedal.studies.published import Published, is_theirs, published
 from daedal.studies.spec import StudyProblem
 
 

@@ -24,15 +24,10 @@ from study_helpers import CLOCK, Inline
 from daedal.evaluation.pickling import pack
 from daedal.evaluation.pool import Event, Message
 from daedal.studies.analysis import analyse
-from daedal.studies.plan import Settled, needed_runs
-from daedal.studies.progress import Order, Progress
-from daedal.studies.run import DONE, FAILED, KILLED, Run
-from daedal.studies.runner import run_study
-from daedal.studies.schedule import judged
+from daedal.studies.plan import Settled, needed_runs, study_status
+from daedal.studies.runner import Order, Progress, judged, run_study, without_files
 from daedal.studies.spec import Study
-from daedal.studies.status import study_status
-from daedal.studies.store import Store
-from daedal.studies.worker import without_files
+from daedal.studies.store import DONE, FAILED, KILLED, Run, Store
 
 BASE: dict[str, Any] = {
     "problems": ["onemax:n=12", "trap:k=4,n=8"],
@@ -410,23 +405,21 @@ from daedal.models import UMDA, Model
 def f(x):
     return x.sum(axis=1)
 
-class Ones(daedal.BaseOptimizer):
-    def __init__(self, *, rows: int = 4, limits: daedal.Limits | None = None, **given):
-        super().__init__(limits=limits, **given)
-        self.rows = rows
-
-    def propose(self):
-        return self.rng.integers(0, 2, (self.rows, self.n), dtype="uint8")
-
-    def learn(self, rows, fitness):
-        return {}
+async def Ones(f, *, rng, rows=4):
+    while True:
+        await f(f.random(rows, rng))
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Model):
     def fit(self, x, *, rng, previous=None):
         return UMDA().fit(x, rng=rng)
 
-NESTED = lambda **given: Ones(**given)
+def nested():
+    async def NESTED(f, *, rng):
+        await f(f.random(4, rng))
+    return NESTED
+
+NESTED = nested()
 """
 
 
@@ -477,7 +470,7 @@ def test_functions_and_algorithms_travel_without_their_file(tmp_path: Path) -> N
     expected = [repr(config.run()).split("cpu_seconds")[0] for config in configs]
     works = [pack(without_files(config), "the run") for config in configs]
     (tmp_path / "own.py").unlink()
-    script = "import pickle, sys; from daedal.studies.worker import run_config\n"
+    script = "import pickle, sys; from daedal.studies.runner import run_config\n"
     script += "print(*map(run_config, pickle.load(sys.stdin.buffer)), sep='\\n')"
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, input=pickle.dumps(works), capture_output=True, timeout=120, check=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from daedal.studies.run import DONE, FAILED, KILLED, Run
+from daedal.studies.plan import CellStatus, Status, study_status
 from daedal.studies.spec import Study
-from daedal.studies.status import CellStatus, Status, study_status
+from daedal.studies.store import DONE, FAILED, KILLED, Run
 
 Runs = dict[str, dict[int, Run]]
 BASE: dict[str, Any] = {"problems": ["onemax:n=8"], "algorithms": ["umda"], "popsizes": [20, 50], "runs": 4}
@@ -103,7 +103,7 @@ def test_two_names_of_one_thing_count_once() -> None:
 
 
 def test_who_cannot_tell_does_not_count_and_who_has_no_population_does(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def climb(*, n, seed, limits, initial):\n    raise ValueError\n")
+    (tmp_path / "mine.py").write_text("async def climb(f, *, n, rng):\n    raise ValueError\n")
     one = Study.from_dict(BASE | {"algorithms": ["mine.py:climb"]}, folder=tmp_path)
     runs: Runs = {}
     assert lines(study_status(one, runs)) == [(None, 0, 0, 0, 3)]

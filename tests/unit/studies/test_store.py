@@ -25,14 +25,10 @@ from daedal.limits import StopReason
 from daedal.result import Result
 from daedal.result.records import Generation
 from daedal.studies.analysis import analyse
-from daedal.studies.environment import environment
-from daedal.studies.plan import Settled
-from daedal.studies.progress import Order
-from daedal.studies.run import COLUMNS, DONE, FAILED, KILLED, Run, unpacked_history
-from daedal.studies.runner import run_study
+from daedal.studies.plan import Settled, study_status
+from daedal.studies.runner import Order, run_study
 from daedal.studies.spec import Cell, Study
-from daedal.studies.status import study_status
-from daedal.studies.store import Store
+from daedal.studies.store import COLUMNS, DONE, FAILED, KILLED, Run, Store, environment, unpacked_history
 
 BASE: dict[str, Any] = {"problems": ["onemax:n=6"], "algorithms": ["umda"], "popsizes": [20], "runs": 4}
 
@@ -161,7 +157,7 @@ def test_what_a_run_found_comes_back_as_it_was(store: Store, result: Result, suc
 
 
 def test_an_algorithm_without_a_population_has_rows_too(store: Store, result: Result, tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def climb(*, n, seed, limits, initial, flips=1.0):\n    raise ValueError\n")
+    (tmp_path / "mine.py").write_text("async def climb(f, *, n, rng, flips=1.0):\n    raise ValueError\n")
     own = Study.from_dict(BASE | {"algorithms": ["mine.py:climb"]}, folder=tmp_path)
     store.remember(own)
     store.record(own.cells()[0], 0, result)

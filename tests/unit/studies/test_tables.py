@@ -12,16 +12,24 @@ from pathlib import Path
 import pytest
 from table_helpers import ALL_FAILED, CLIMBERS, NK, STUDY, climbing_runs, failed, one_row, special_rows, special_runs
 
-from daedal.studies.analysis import Row, analyse
+from daedal.studies.analysis import Row, Test, analyse
+from daedal.studies.paper import PublishedTable, published
 from daedal.studies.plan import LEVELS, Unsettled
-from daedal.studies.published import PublishedTable, published
-from daedal.studies.rank_tests import Test
-from daedal.studies.run import Run
 from daedal.studies.spec import StudyProblem
-from daedal.studies.tables import flat_rows, flat_sizes, latex, markdown, problem_title, sizes_markdown
-from daedal.studies.tables.content import NONE, OPEN
-from daedal.studies.tables.flat import ROW_COLUMNS, SIZE_COLUMNS
-from daedal.studies.tables.legend import legend_of
+from daedal.studies.store import Run
+from daedal.studies.tables import (
+    NONE,
+    OPEN,
+    ROW_COLUMNS,
+    SIZE_COLUMNS,
+    flat_rows,
+    flat_sizes,
+    latex,
+    legend_of,
+    markdown,
+    problem_title,
+    sizes_markdown,
+)
 
 
 @pytest.mark.parametrize(

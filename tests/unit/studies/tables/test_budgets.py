@@ -9,12 +9,18 @@ import pytest
 from budget_helpers import STUDY, TRAP, UMDA, Runs, runs_of, some_rows, some_runs
 
 from daedal.studies.budgets import BudgetRow, analyse_budgets
-from daedal.studies.export import export
-from daedal.studies.run import Run
 from daedal.studies.spec import Study
-from daedal.studies.tables import BUDGET_COLUMNS, budget_latex, budget_markdown, flat_budgets
-from daedal.studies.tables.budgets import budget_legend, budget_sheet
-from daedal.studies.tables.content import NONE
+from daedal.studies.store import Run
+from daedal.studies.tables import (
+    BUDGET_COLUMNS,
+    NONE,
+    budget_latex,
+    budget_legend,
+    budget_markdown,
+    budget_sheet,
+    export,
+    flat_budgets,
+)
 
 AWKWARD = "a_b & 50 % | *x* $y$ {z}"
 
