@@ -17,7 +17,7 @@ from daedal.evaluation.options import EvaluationOptions
 from daedal.limits import Limits
 from daedal.problems import registry as problem_registry
 from daedal.run.config import RunConfig
-from daedal.searches import registry as algorithm_registry
+from daedal.searches import presets
 from daedal.searches.presets import find_algorithm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -151,7 +151,7 @@ def config(objective: Any, n: int | None = None, **how: Any) -> RunConfig:
 @contextmanager
 def registries_restored() -> Iterator[None]:
     """Forget what is registered meanwhile."""
-    known = [algorithm_registry._registered, problem_registry._PROBLEMS]
+    known = [presets._registered, problem_registry._PROBLEMS]
     before = [dict(names) for names in known]
     try:
         yield

@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from daedal.optimizers.row_memory import pack, unpack
 from repair_twin import repair as slow_repair
 
 from daedal import kernels
