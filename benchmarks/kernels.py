@@ -20,11 +20,11 @@ from daedal.kernels.descent import Rule, zero_moments
 from daedal.kernels.network import train as train_network
 from daedal.kernels.noise import noise_shape
 from daedal.kernels.products import padded
-from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
 from daedal.models import DAE
 from daedal.models.network_start import drawn_stack
 from daedal.rng import words16, words32
+from daedal.threads import one_blas_thread
 
 BATCH = 100
 EXPECTED = {20: 0.65, 34: 0.67, 64: 0.70, 128: 0.75, 512: 0.85}

@@ -16,10 +16,10 @@ import daedal
 from bare import cpu_times, five_products
 from daedal.kernels import rbm as kernels
 from daedal.kernels.products import padded
-from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
 from daedal.models import DAE, BayesNet
 from daedal.rng import words16, words32
+from daedal.threads import one_blas_thread
 from daedal.types import Bits
 
 OCTAVE_SECONDS = 114.0  # hiff n=64, P=500: the authors' tuned program on this class of machine

@@ -1,17 +1,27 @@
-"""Independent streams of random numbers from one seed."""
+"""Independent streams of random numbers from one seed, and random words for kernels."""
 
 from __future__ import annotations
 
 import secrets
 from enum import IntEnum
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.compilation import OPTIONS, njit
+
+Words = NDArray[np.uint64]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_11, _27, _30, _31, _32 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
 
 class Stream(IntEnum):
-    """What a stream is for. The numbers are part of every result: never change or reuse one."""
+    """Purpose of a stream. Results depend on these numbers, so do not change or reuse them."""
 
     MASK = 0
     START = 1
@@ -26,10 +36,9 @@ class Stream(IntEnum):
 
 
 def stream(seed: int, purpose: Stream, generation: int = 0) -> np.random.Generator:
-    """Give the stream of one purpose in one generation.
+    """Return the generator of one purpose in one generation, the same in every process.
 
-    Nothing has to be remembered between generations: seed and generation say where a run stands, in any process.
-    SFC64 is the fastest bit generator that NumPy has; noise for the autoencoder is most of what a run draws.
+    SFC64 is NumPy's fastest bit generator. Most of the random numbers of a run are noise for the autoencoder.
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(int(purpose), generation))
     return np.random.Generator(np.random.SFC64(sequence))
@@ -46,9 +55,35 @@ def words32(rng: np.random.Generator, count: int) -> NDArray[np.uint32]:
 
 
 def check_seed(seed: int | None) -> int:
-    """Give the seed, or a fresh one for None."""
+    """Return the seed, or a random one for None."""
     if seed is None:
         return secrets.randbits(32)
     if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"expected a seed that is a whole number of at least 0, or none, got seed={seed!r}")
     return int(seed)
+
+
+# Kernels that cannot know how many words they need draw them themselves, by splitmix64, whose state is one word.
+
+
+@njit(**OPTIONS)
+def draw_word(state: Words) -> Any:
+    """Return the next word, uniform over all 64-bit words, and advance state, shape (1,)."""
+    state[0] += _STEP
+    word = state[0]
+    word = (word ^ (word >> _30)) * _FIRST
+    word = (word ^ (word >> _27)) * _SECOND
+    return word ^ (word >> _31)
+
+
+@njit(**OPTIONS)
+def draw_below(state: Words, most: int) -> int:
+    """Return a whole number from 0 to most - 1, for most < 2^32; its bias of most / 2^32 does not matter."""
+    below: int = np.int64(((draw_word(state) >> _32) * np.uint64(most)) >> _32)  # type: ignore[assignment]
+    return below
+
+
+@njit(**OPTIONS)
+def draw_unit(state: Words) -> float:
+    """Return a number of at least 0 and less than 1, uniform over the multiples of 2^-53."""
+    return np.float64(draw_word(state) >> _11) * 2.0**-53

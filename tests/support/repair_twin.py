@@ -1,19 +1,37 @@
-"""Repair of rows, written out slowly: what `daedal.kernels.repair` has to do, bit by bit."""
+"""Reference implementation of `Encoding.repair`, for one row at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from search_twins import SplitMix
 
 from daedal.spaces.encoding import Encoding
 from daedal.spaces.fields import NumberField, OneHotField, PermutationField, SubsetField
 
 
-def repair(encoding: Encoding, row: Sequence[int], parent: Sequence[int] | None, word: int) -> list[int]:
-    """Give the row, repaired, where it is a change of another one, or of none."""
-    draws, repaired = SplitMix(word), list(row)
+class Splitmix:
+    """Random words by splitmix64, seeded with the bits of a row."""
+
+    def __init__(self, row: Sequence[int]) -> None:
+        self.state = 0
+        for start in range(0, len(row), 64):
+            self.state ^= sum(int(bit) << i for i, bit in enumerate(row[start : start + 64]))
+            self.word()
+
+    def word(self) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        word = (self.state ^ (self.state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
+        return word ^ (word >> 31)
+
+    def below(self, most: int) -> int:
+        return ((self.word() >> 32) * most) >> 32
+
+
+def repair(encoding: Encoding, row: Sequence[int], parent: Sequence[int] | None) -> list[int]:
+    """Return the repaired row, which is a change of the parent, if there is one."""
+    draws, repaired = Splitmix(row), list(row)
     for start, field in zip(encoding.starts, encoding.fields, strict=True):
         part = slice(start, start + field.bits)
         above = None if parent is None else list(parent[part])
@@ -28,7 +46,7 @@ def repair(encoding: Encoding, row: Sequence[int], parent: Sequence[int] | None,
     return repaired
 
 
-def one_hot(bits: list[int], parent: list[int] | None, draws: SplitMix) -> list[int]:
+def one_hot(bits: list[int], parent: list[int] | None, draws: Splitmix) -> list[int]:
     ones = [i for i, bit in enumerate(bits) if bit]
     if len(ones) == 1:
         return bits
@@ -44,7 +62,7 @@ def one_hot(bits: list[int], parent: list[int] | None, draws: SplitMix) -> list[
     return [int(i == kept) for i in range(len(bits))]
 
 
-def subset(field: SubsetField, bits: list[int], parent: list[int] | None, draws: SplitMix) -> list[int]:
+def subset(field: SubsetField, bits: list[int], parent: list[int] | None, draws: Splitmix) -> list[int]:
     while not field.least <= sum(bits) <= field.most:
         bit = int(sum(bits) > field.most)
         places = [i for i, there in enumerate(bits) if there == bit and (parent is None or parent[i] == bit)]
@@ -53,7 +71,7 @@ def subset(field: SubsetField, bits: list[int], parent: list[int] | None, draws:
     return bits
 
 
-def permutation(field: PermutationField, bits: list[int], parent: list[int] | None, draws: SplitMix) -> list[int]:
+def permutation(field: PermutationField, bits: list[int], parent: list[int] | None, draws: Splitmix) -> list[int]:
     def places(of: list[int]) -> list[int]:
         numbers = np.array(of).reshape(field.count, field.width) @ (1 << np.arange(field.width))
         return [int(number) for number in numbers]

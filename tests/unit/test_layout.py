@@ -14,7 +14,7 @@ import daedal
 
 SOURCE = Path(daedal.__file__).parent
 LAYERS = (
-    ("types",),
+    ("compilation", "threads", "types"),
     ("rng", "settings"),
     ("limits",),
     ("archive", "kernels", "storage"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from daedal.rng import Stream, check_seed, stream, words16, words32
+from daedal.rng import Stream, check_seed, draw_below, draw_unit, draw_word, stream, words16, words32
 
 
 def test_the_numbers_of_the_purposes_never_change() -> None:
@@ -75,3 +75,38 @@ def test_anything_else_is_refused_by_name(seed: object) -> None:
     with pytest.raises(ValueError, match="seed=") as refusal:
         check_seed(seed)  # type: ignore[arg-type]
     assert repr(seed) in str(refusal.value)
+
+
+# Words drawn by kernels
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**64 - 1, 0xDEADBEEF12345678])
+def test_words_are_those_of_splitmix64(seed: int) -> None:
+    state, expected = np.array([seed], np.uint64), seed
+    for _ in range(100):
+        expected = (expected + 0x9E3779B97F4A7C15) % 2**64
+        word = (expected ^ (expected >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
+        assert int(draw_word(state)) == word ^ (word >> 31)
+
+
+def test_the_first_words_are_the_published_ones() -> None:
+    state = np.array([1234567], np.uint64)
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+    assert [int(draw_word(state)) for _ in published] == published
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 1000])
+def test_numbers_below_a_bound_are_uniform(most: int) -> None:
+    state, draws = np.array([5], np.uint64), 20_000
+    counts = np.bincount([draw_below(state, most) for _ in range(draws)], minlength=most)
+    assert len(counts) == most
+    if most > 1:
+        assert chisquare(counts).pvalue > 1e-4
+
+
+def test_numbers_of_the_unit_interval_are_uniform() -> None:
+    state = np.array([5], np.uint64)
+    drawn = np.array([draw_unit(state) for _ in range(20_000)])
+    assert 0 <= drawn.min() < drawn.max() < 1
+    assert chisquare(np.histogram(drawn, bins=50, range=(0, 1))[0]).pvalue > 1e-4

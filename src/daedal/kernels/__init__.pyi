@@ -3,12 +3,10 @@ from daedal.kernels import bayesnet as bayesnet
 from daedal.kernels import chains as chains
 from daedal.kernels import clamped as clamped
 from daedal.kernels import combinatorial as combinatorial
-from daedal.kernels import compilation as compilation
 from daedal.kernels import constrained as constrained
 from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
 from daedal.kernels import descent as descent
-from daedal.kernels import draws as draws
 from daedal.kernels import ecga as ecga
 from daedal.kernels import field_kinds as field_kinds
 from daedal.kernels import landscapes as landscapes
@@ -21,7 +19,6 @@ from daedal.kernels import products as products
 from daedal.kernels import rbm as rbm
 from daedal.kernels import repair as repair
 from daedal.kernels import replacement as replacement
-from daedal.kernels import threads as threads
 from daedal.kernels import tiles as tiles
 from daedal.kernels import tree as tree
 from daedal.kernels import walsh as walsh

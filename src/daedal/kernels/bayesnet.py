@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 from daedal.kernels.counting import LANES, WORD, count_ones, count_pairs, group_rows, pack, sort_rows
 from daedal.types import Bits
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 from daedal.kernels.dae import activate
 from daedal.kernels.network import Stack, Widths, Workspaces, decode, encode
 from daedal.kernels.noise import NoiseShape, corrupt_some_values

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.compilation import OPTIONS, njit
 from daedal.kernels.chains import rebuild
-from daedal.kernels.compilation import OPTIONS, njit
 from daedal.kernels.network import Stack, Widths, Workspaces
 from daedal.kernels.noise import NoiseShape, corrupt_some_values
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
-from daedal.kernels.draws import Words, draw_below, draw_unit
+from daedal.compilation import OPTIONS, njit
+from daedal.rng import Words, draw_below, draw_unit
 
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]

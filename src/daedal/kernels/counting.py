@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 from daedal.types import Bits
 
 LANES = 32  # Bytes in one vector; rows are padded to a multiple of it, so that no loop has a slow tail

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import EXACT, njit
+from daedal.compilation import EXACT, njit
 from daedal.types import Bits, Fitness
 
 _Floats = NDArray[np.float64]

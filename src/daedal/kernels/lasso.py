@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 from daedal.kernels.counting import WORD, count_pairs
-from daedal.kernels.draws import draw_below, draw_unit
+from daedal.rng import draw_below, draw_unit
 
 _Words = NDArray[np.uint64]
 _Floats = NDArray[np.float64]

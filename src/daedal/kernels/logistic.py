@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 
 _f = np.float32
 

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 from daedal.kernels.dae import Gradient, Parameters, Workspace, activate, hidden_error, output_error, row_error
 from daedal.kernels.descent import Moments, Rule, move
 from daedal.kernels.logistic import logistic

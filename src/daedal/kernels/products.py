@@ -10,7 +10,7 @@ import numpy as np
 from numba import objmode
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 from daedal.kernels.tiles import LANES, tiled_product, transpose_block
 
 TILED_UP_TO = 264

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import EXACT, njit
+from daedal.compilation import EXACT, njit
 from daedal.kernels.counting import WORD
-from daedal.kernels.draws import draw_below, draw_word
 from daedal.kernels.field_kinds import GRAY, ONE_HOT, PERMUTATION, SUBSET
+from daedal.rng import draw_below, draw_word
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 from daedal.types import Bits, Fitness
 
 

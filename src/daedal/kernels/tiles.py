@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 
 LANES = 8  # float32 numbers in one vector; rows are padded to a multiple of it, so that no loop has a slow tail
 

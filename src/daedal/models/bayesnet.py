@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
+from daedal.compilation import announce
 from daedal.models.base import BYTES_A_PAIR, PRODUCTS_A_SECOND, Fitted, Model, check_parents
 from daedal.rng import words32
 from daedal.settings.checks import check_at_least, check_between
@@ -125,7 +126,7 @@ class BayesNet(Model):
         Takes O(n^2 rows + edges n rows) steps, and memory for a copy of x and O(n^2 + rows) numbers.
         """
         kernel = kernels.bayesnet
-        kernels.compilation.announce(kernel.grow)
+        announce(kernel.grow)
         rows, n = check_parents(x)
         self.check_memory(rows, n)
         if rows >= kernel.MOST_ROWS:

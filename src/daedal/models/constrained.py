@@ -14,6 +14,7 @@ from daedal import kernels
 from daedal.models.linear import fit_absolute, fit_cut, fit_linear, is_exact
 from daedal.models.walsh_equations import Sets
 from daedal.models.walsh_function import WalshFunction
+from daedal.threads import one_blas_thread
 from daedal.types import Amounts, Bits, Fitness
 
 LEAST_CHAINS = 8
@@ -132,7 +133,7 @@ def fit_constrained(
     functions: list[WalshFunction] = []
     slack: list[float] = []
     r2 = 1.0
-    with kernels.threads.one_blas_thread():
+    with one_blas_thread():
         all_found = _all_fitted(x, amounts)
     for k, found in enumerate(all_found):
         y = amounts[:, k]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
+from daedal.compilation import announce
 from daedal.models.base import BYTES_A_PAIR, PRODUCTS_A_SECOND, Fitted, Model, check_parents
 from daedal.models.tree import pair_counts
 from daedal.settings.checks import check_at_least
@@ -86,7 +87,7 @@ class ECGA(Model):
         """Find the groups of x, shape (rows, n); nothing is drawn from rng."""
         rows, n = check_parents(x)
         self.check_memory(rows, n)
-        kernels.compilation.announce(kernels.ecga.merge_groups)
+        announce(kernels.ecga.merge_groups)
         seen = np.array(x, dtype=np.uint8, order="C")
         names, merges, gains = np.empty(n, dtype=np.int64), np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
         limit = n if self.max_group is None else min(self.max_group, n)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
+from daedal.threads import one_blas_thread
 from daedal.types import Bits
 
 NOISES = ("salt+pepper", "masking", "block")
@@ -33,7 +34,7 @@ def correlated_path(x: Bits) -> NDArray[np.int64]:
     centred = x.astype(np.float32) - x.mean(axis=0, dtype=np.float64).astype(np.float32)
     length = np.sqrt((centred**2).sum(axis=0))
     centred /= np.where(length > 0, length, 1)
-    with kernels.threads.one_blas_thread():
+    with one_blas_thread():
         strength = np.abs(centred.T @ centred)
     np.fill_diagonal(strength, -1.0)
     path = np.empty(n, dtype=np.int64)

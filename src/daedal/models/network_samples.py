@@ -12,6 +12,7 @@ from daedal import kernels
 from daedal.models.base import Fitted, TrainingCurve
 from daedal.models.training import products_of
 from daedal.rng import words16, words32
+from daedal.threads import one_blas_thread
 from daedal.types import Bits
 
 SAMPLED_AT_A_TIME = 512
@@ -65,7 +66,7 @@ class FittedDAE(Fitted):
     def linkage(self) -> NDArray[np.float64]:
         """Give how much one bit moves the logit of another's reconstruction, shape (n, n), hidden units half on."""
         encoder, decoder = self.theta.encoder[: self.n, : self.m], self.theta.decoder[: self.n, : self.m]
-        with kernels.threads.one_blas_thread():
+        with one_blas_thread():
             for k, theta in enumerate(self.deeper, start=1):
                 n, m = self.widths[k : k + 2]
                 quarter = np.float32(0.25)  # what a hidden unit passes on at most
@@ -83,7 +84,7 @@ class FittedDAE(Fitted):
         works = workspaces(self.widths, min(max(rows, 1), _BATCH), self.corruption)
         steps, spare, shape = self.sampling_steps, kernels.tiles.LANES, self.noise_shape()
         first_rows = None if self.parents is None else np.resize(rng.permutation(len(self.parents)), rows)
-        with kernels.threads.one_blas_thread():
+        with one_blas_thread():
             for first in range(0, rows, SAMPLED_AT_A_TIME):
                 block = out[first : first + SAMPLED_AT_A_TIME]
                 if self.parents is None or first_rows is None:
@@ -116,7 +117,7 @@ class FittedDAE(Fitted):
         start, held = check_start(rows, clamped, self.n, steps)
         out = np.empty_like(start)
         works, shape = workspaces(self.widths, min(max(len(out), 1), _BATCH), self.corruption), self.noise_shape()
-        with kernels.threads.one_blas_thread():
+        with one_blas_thread():
             for first in range(0, len(out), SAMPLED_AT_A_TIME):
                 part = slice(first, first + SAMPLED_AT_A_TIME)
                 noise, draws = words16(rng, steps * out[part].size + spare), words32(rng, out[part].size)
@@ -145,7 +146,7 @@ class FittedDAE(Fitted):
             z[:, :n] = self.parents[rng.integers(0, len(self.parents), rows)]
         start, found = z[:, :n].astype(np.float64), [1.0]
         cooling = np.float32(1 / self.temperature)
-        with kernels.threads.one_blas_thread():
+        with one_blas_thread():
             while len(found) <= MOST_STEPS and found[-1] >= FORGOTTEN:
                 noise = words16(rng, rows * n + kernels.tiles.LANES)
                 kernels.chains.advance(rows, noise, shape, cooling, self.stack, widths, works)

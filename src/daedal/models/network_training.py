@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
+from daedal.compilation import announce
 from daedal.models.base import Fitted, TrainingCurve, check_converged, check_parents
 from daedal.models.network_noise import shape_of
 from daedal.models.network_samples import FittedDAE, workspaces
 from daedal.models.network_start import blended, drawn_stack
 from daedal.models.training import TrainingErrors, checked_epochs, curve_of, train_to_convergence
 from daedal.rng import words16, words32
+from daedal.threads import one_blas_thread
 from daedal.types import Bits
 
 if TYPE_CHECKING:
@@ -222,7 +224,7 @@ def distinct_rows(x: Bits) -> int:
 
 def train_network(model: DAE, x: Bits, rng: np.random.Generator, previous: Fitted | None) -> TrainedNetwork:
     """Train a network on rows x, shape (rows, n), by the kernels."""
-    kernels.compilation.announce(kernels.network.train)
+    announce(kernels.network.train)
     rows, n = check_parents(x)
     model.check_memory(rows, n)
     widths = model.widths(n)
@@ -230,5 +232,5 @@ def train_network(model: DAE, x: Bits, rng: np.random.Generator, previous: Fitte
     data[:, :n] = x[rng.permutation(rows)]
     shape = shape_of(model.noise, data[:, :n], corruption=model.corruption, length=model.block_size)
     known = previous.stack if isinstance(previous, FittedDAE) and previous.widths == widths else None
-    with kernels.threads.one_blas_thread():
+    with one_blas_thread():
         return Training(model, widths, shape, rng).fit(data, known)

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
+from daedal.compilation import announce
 from daedal.models.base import PRODUCTS_A_SECOND, Fitted, Model, TrainingCurve, check_converged, check_parents
 from daedal.models.training import checked_epochs, curve_of, products_of
 from daedal.rng import words16, words32
 from daedal.settings.checks import check_at_least, check_between
+from daedal.threads import one_blas_thread
 from daedal.types import Bits
 
 _WEIGHT_COPIES = 5  # weights, their transpose, velocity, scratch; the first draw is in float64
@@ -51,7 +53,7 @@ class FittedRBM(Fitted):
         n, m, steps = self.n, self.m, self.gibbs_steps
         out = np.empty((rows, n), dtype=np.uint8)
         work = kernels.rbm.make_workspace(n, m, _SAMPLED_AT_A_TIME)
-        with kernels.threads.one_blas_thread():
+        with one_blas_thread():
             for first in range(0, rows, _SAMPLED_AT_A_TIME):
                 order = start[first : first + _SAMPLED_AT_A_TIME]
                 words = words16(rng, steps * order.size * (n + m) + kernels.tiles.LANES)
@@ -148,13 +150,13 @@ class RBM(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedRBM:
         """Train from scratch on x, shape (rows, n)."""
-        kernels.compilation.announce(kernels.rbm.train)
+        announce(kernels.rbm.train)
         rows, n = check_parents(x)
         self.check_memory(rows, n)
         m, width = self._units(n), kernels.products.padded(n)
         data = np.zeros((rows, width), dtype=np.uint8)
         data[:, :n] = x
-        with kernels.threads.one_blas_thread():
+        with one_blas_thread():
             theta, info, training = self._train(data, n, m, rng=rng)
         steps = self.gibbs_steps
         return FittedRBM(info=info, theta=theta, parents=data, n=n, m=m, gibbs_steps=steps, training=training)

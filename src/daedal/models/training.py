@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
 from daedal.models.base import TrainingCurve
+from daedal.threads import one_blas_thread
 
 Theta = TypeVar("Theta")  # Parameters of whatever is trained
 
@@ -48,7 +48,7 @@ def products_of(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray
 
     Hidden units pass on a quarter at most; a pair has the stronger of its two directions.
     """
-    with kernels.threads.one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # weights may be huge
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # weights may be huge
         passed = np.abs(one @ other.T).astype(np.float64) / 4
     both: NDArray[np.float64] = np.maximum(passed, passed.T)
     np.fill_diagonal(both, 0.0)

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal import kernels
+from daedal.compilation import announce
 from daedal.models.base import BYTES_A_PAIR, PRODUCTS_A_SECOND, Fitted, Model, check_parents
 from daedal.rng import words32
 from daedal.settings.checks import check_between
+from daedal.threads import one_blas_thread
 from daedal.types import Bits
 
 
@@ -87,7 +89,7 @@ class Tree(Model):
         from scipy.special import chdtri  # here, because SciPy is slow to load
 
         self.check_memory(*check_parents(x))
-        kernels.compilation.announce(kernels.tree.spanning_forest)
+        announce(kernels.tree.spanning_forest)
         pairs = pair_counts(x)
         weights = np.empty(pairs.shape)
         kernels.tree.pair_information(pairs, kernels.tree.count_logs(len(x)), weights)
@@ -105,7 +107,7 @@ def pair_counts(x: Bits) -> NDArray[np.int64]:
     """Count the rows of x, shape (rows, n), in which both bits are one, for all pairs: shape (n, n)."""
     # Whole numbers up to 2^24 are exact in float32.
     ones: NDArray[np.floating] = x.astype(np.float32) if len(x) <= 2**24 else x.astype(np.float64)
-    with kernels.threads.one_blas_thread():
+    with one_blas_thread():
         return (ones.T @ ones).astype(np.int64)
 
 

@@ -8,12 +8,14 @@ from functools import cache
 import numpy as np
 
 from daedal import kernels
+from daedal.compilation import announce
 from daedal.models.walsh_equations import MAX_ORDER, NOTHING, arrange
 from daedal.models.walsh_fit import choose_pool, solve
 from daedal.models.walsh_function import WalshFunction
 from daedal.models.walsh_lasso import Solution
 from daedal.settings.checks import as_numbers, check_between
 from daedal.settings.parameters import check_types
+from daedal.threads import one_blas_thread
 from daedal.types import Bits, Fitness
 
 MOST_EQUATIONS = 5000
@@ -88,7 +90,7 @@ class Walsh:
         rng draws which rows are taken and which are held out.
         """
         x, values = _checked(x, values)
-        with kernels.threads.one_blas_thread():
+        with one_blas_thread():
             return self._fit(x, None, values, rng, None)
 
     def fit_differences(
@@ -115,7 +117,7 @@ class Walsh:
     def _fit(
         self, x: Bits, d: Bits | None, y: Fitness, rng: np.random.Generator, previous: WalshFunction | None
     ) -> WalshFunction:
-        kernels.compilation.announce(kernels.lasso.descend)
+        announce(kernels.lasso.descend)
         chosen = np.flatnonzero(np.isfinite(y) & (True if d is None else d.any(axis=1)))
         chosen = rng.permutation(chosen)[: self.max_rows]
         y = y[chosen]

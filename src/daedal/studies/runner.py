@@ -27,7 +27,6 @@ from daedal.evaluation.pickling import pack, unpack
 from daedal.evaluation.pool import Event, Message
 from daedal.evaluation.process_pool import ProcessPool
 from daedal.evaluation.signals import signal_name
-from daedal.kernels.threads import Shared
 from daedal.limits import StopReason
 from daedal.objectives.bound import objective_size
 from daedal.objectives.process import kill_programs
@@ -41,6 +40,7 @@ from daedal.studies.analysis import mean_sd
 from daedal.studies.plan import needed
 from daedal.studies.spec import Cell, StoredConfiguration, Study
 from daedal.studies.store import DONE, FAILED, KILLED, Run, Store
+from daedal.threads import Shared
 
 MOST_CONFIRMED = 100_000
 """More runs than anybody will make to confirm a choice."""

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
-from daedal.kernels.draws import Words, draw_below, draw_unit
-from daedal.kernels.threads import one_blas_thread
+from daedal.compilation import OPTIONS, njit
+from daedal.rng import Words, draw_below, draw_unit
 from daedal.surrogates.linear import fit_absolute, fit_cut, fit_linear, is_exact
 from daedal.surrogates.walsh_function import Sets, WalshFunction
+from daedal.threads import one_blas_thread
 from daedal.types import Amounts, Bits, Fitness
 
 LEAST_CHAINS, LONGEST = 8, 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
+from daedal.threads import one_blas_thread
 from daedal.types import Bits, Fitness
 
 PENALTIES = 10.0 ** np.arange(-1.0, 4.0, 0.5)
@@ -47,7 +47,7 @@ def ridge(x: Bits, values: Fitness) -> tuple[NDArray[np.float64], float]:
     if scale == 0 or not np.isfinite(scale):
         return np.zeros(x.shape[1]), 0.0
     beside = beside / scale
-    with kernels.threads.one_blas_thread():
+    with one_blas_thread():
         u, s, v = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
         along = u.T @ beside
         errors = []

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from daedal.kernels.compilation import OPTIONS, njit
+from daedal.compilation import OPTIONS, njit
 from daedal.settings.checks import as_numbers, check_between
 from daedal.settings.parameters import check_types
 from daedal.surrogates.walsh_function import MAX_ORDER, Sets, WalshFunction

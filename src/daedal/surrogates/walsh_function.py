@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.kernels.compilation import OPTIONS, njit
-from daedal.kernels.draws import Words, draw_below
-from daedal.rng import words16
+from daedal.compilation import OPTIONS, njit
+from daedal.rng import Words, draw_below, words16
 from daedal.types import Bits, Fitness
 
 MAX_ORDER = 5

@@ -10,9 +10,9 @@ from scipy.special import expit
 from daedal.kernels import rbm as kernels
 from daedal.kernels.noise import shuffle
 from daedal.kernels.products import padded
-from daedal.kernels.threads import one_blas_thread
 from daedal.kernels.tiles import LANES
 from daedal.rng import words16, words32
+from daedal.threads import one_blas_thread
 
 SHAPES = [(1, 1), (3, 2), (8, 8), (13, 6), (64, 32), (300, 40)]
 """n, m: one below, at and above a vector; one row length that is made longer for the cache; one for BLAS."""

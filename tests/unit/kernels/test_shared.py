@@ -11,10 +11,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from daedal.kernels.threads import Shared
 from daedal.run.config import RunConfig
 from daedal.searches.presets import find_algorithm
 from daedal.studies.runner import run_quietly
+from daedal.threads import Shared
 
 
 class Value:

@@ -1,11 +1,10 @@
 """Compilation of kernels on their first call, the message about it, and the cache of machine code on disk.
 
 Numba is slow to import and slower to compile. A function decorated with `njit` costs neither before it is called, so
-kernels stand beside the code that uses them.
+kernels are defined in the files of the code that calls them.
 
-Numba takes a compiled kernel from its cache while the kernel's own file is unchanged. It does not see that a function
-which the kernel calls, in another file, has changed. So the stamp of each cached kernel covers all files with kernels.
-Nothing is written before a kernel is called: importing daedal writes nothing.
+Numba takes a compiled kernel from its cache if the kernel's own file is unchanged. It does not notice changes of other
+files, whose functions the kernel calls. So the stamp of each cached kernel covers all files of daedal with kernels.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 OPTIONS: dict[str, Any] = {"fastmath": {"contract", "nnan", "nsz"}, "error_model": "numpy"}
-"""How models' kernels are compiled: a * b + c may be one operation, 1/0 is inf.
+"""Options for the kernels of models: a * b + c may be one operation, and 1/0 is inf.
 
-Sums are not reordered. Whether Numba puts a called kernel into its caller's code depends on what happens to be in the
-cache; with free order of sums, so would the last digit of results, and the same seed would not give the same run.
+Sums are not reordered. If they were, the last digit would depend on whether Numba inlines a called kernel, and so on
+the state of the cache. The same seed would not always lead to the same run.
 """
 
 EXACT: dict[str, Any] = {}
-"""How kernels of problems are compiled: their arithmetic is that of Python."""
+"""Options for the kernels of problems, whose arithmetic is that of Python."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -64,7 +63,7 @@ class Kernel:
         """Run the kernel."""
         return self._compiled(*arguments, **named)
 
-    def __getattr__(self, name: str) -> Any:  # among others, those by which Numba knows a kernel that a kernel calls
+    def __getattr__(self, name: str) -> Any:  # Numba knows a kernel that is called by a kernel by its attributes
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._compiled, name)
@@ -74,7 +73,7 @@ class Kernel:
 
 
 class MachineCode:
-    """Cached machine code of one function, in the form that Numba asks of a cache. Its failures do no harm."""
+    """Cached machine code of one function, with the methods that Numba expects of a cache. It never fails."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -86,7 +85,7 @@ class MachineCode:
         try:
             files: Any = caching.FunctionCache(self._function)  # type: ignore[no-untyped-call]
         except (RuntimeError, OSError):
-            _say_uncached()
+            _warn_uncached()
             return caching.NullCache()
         index = files._cache_file
         index._source_stamp = (index._source_stamp, sources_digest())
@@ -94,23 +93,23 @@ class MachineCode:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder, or None if there is none."""
+        """The folder of the cache, or None if there is none."""
         path: str | None = self._files.cache_path
         return path
 
     @property
     def is_empty(self) -> bool:
-        """Whether the cache holds nothing that was made from the present sources."""
+        """True if the cache holds nothing that was compiled from the present sources."""
         try:
             return not self._files._cache_file._load_index()
-        except Exception:  # noqa: BLE001  a file that is damaged or cannot be read is as good as none
+        except Exception:  # noqa: BLE001  a damaged or unreadable file counts as missing
             return True
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the machine code for a signature, or None if it has to be compiled."""
         try:
             return self._files.load_overload(sig, target_context)
-        except Exception:  # noqa: BLE001  as above
+        except Exception:  # noqa: BLE001  a damaged or unreadable file counts as missing
             with suppress(OSError):
                 self.flush()
             return None
@@ -120,7 +119,7 @@ class MachineCode:
         try:
             self._files.save_overload(sig, cres)
         except OSError as error:  # a full disk, or a folder that was removed or made read-only
-            _say_uncached(f" ({error.strerror or error})")
+            _warn_uncached(f" ({error.strerror or error})")
 
     def flush(self) -> None:
         """Discard all machine code of the kernel."""
@@ -128,7 +127,7 @@ class MachineCode:
 
 
 @cache
-def _say_uncached(why: str = "") -> None:
+def _warn_uncached(why: str = "") -> None:
     """Log, once and only in the main process, that machine code cannot be cached."""
     if multiprocessing.parent_process() is None:
         logging.getLogger("daedal").warning(
@@ -139,22 +138,22 @@ def _say_uncached(why: str = "") -> None:
 
 
 @cache
-def sources_digest(sources: Path = Path(__file__).parent.parent) -> str:
-    """Return a digest of the names and contents of all files with kernels, in daedal by default."""
+def sources_digest(sources: Path = Path(__file__).parent) -> str:
+    """Return a digest of the names and contents of all files with kernels, by default those of daedal."""
     digest = hashlib.sha256()
     for path in sorted(sources.rglob("*.py")):
         content = path.read_bytes()
-        if b"kernels.compilation import" in content:
+        if b"daedal.compilation import" in content:
             digest.update(path.relative_to(sources).as_posix().encode() + content)
     return digest.hexdigest()
 
 
 def is_compiled(kernel: Any) -> bool:
-    """Whether a kernel is compiled, in memory or in the cache on disk."""
+    """Return True if a kernel is compiled, in memory or in the cache on disk."""
     return bool(kernel.signatures) or not kernel._cache.is_empty
 
 
 def announce(kernel: Any) -> None:
     """Log that the kernel has to be compiled now. Without other handlers, Python writes this to standard error."""
-    if not is_compiled(kernel) and kernel._cache.cache_path is not None:  # otherwise `_say_uncached` was called
+    if not is_compiled(kernel) and kernel._cache.cache_path is not None:  # otherwise `_warn_uncached` was called
         logging.getLogger("daedal").warning("compiling kernels for this search (first use; up to a minute) ...")

@@ -12,8 +12,8 @@ import scipy.linalg  # noqa: F401  both BLAS libraries are loaded before they ar
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import daedal
-from daedal.kernels.threads import one_blas_thread
 from daedal.models import DAE, RBM, Model
+from daedal.threads import one_blas_thread
 
 
 def blas_threads() -> set[int]:

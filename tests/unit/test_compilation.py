@@ -18,10 +18,10 @@ import pytest
 from numba.core import caching
 
 import daedal
-from daedal.kernels.compilation import announce, is_compiled, njit, sources_digest
+from daedal.compilation import announce, is_compiled, njit, sources_digest
 
 SOURCE = """
-from daedal.kernels.compilation import njit
+from daedal.compilation import njit
 
 @njit()
 def double(x):
@@ -146,29 +146,40 @@ def test_the_digest_is_that_of_the_names_and_contents_of_all_files_with_kernels(
 
 # With other processes, in a copy of the package
 
-PROGRAM = """
-import numpy as np
-from daedal.kernels.compilation import announce
-from daedal.kernels import dae as kernels
+CALLER = """
+from daedal.compilation import njit
+from daedal.called import value
 
-workspace = kernels.make_workspace(3, 3, 2, 0.1)
-announce(kernels.activate)
-workspace.hiddens[...] = 0.0
-kernels.activate(workspace.hiddens, 3, workspace.live_hidden)
-print(kernels.__file__)
-print(float(workspace.hiddens[0, 0]))
+@njit()
+def doubled():
+    return 2 * value()
+"""
+
+CALLED = """
+from daedal.compilation import njit
+
+@njit()
+def value():
+    return 1.5
+"""
+
+PROGRAM = """
+import daedal
+from daedal.caller import doubled
+from daedal.compilation import announce
+
+announce(doubled)
+print(daedal.__file__, doubled())
 """
 
 FIT = """
 import hashlib
 import numpy as np
-from daedal import kernels
-from daedal.models import DAE
+import daedal
 
-x = np.random.default_rng(0).integers(0, 2, (20, 16), dtype=np.uint8)
-fitted = DAE().fit(x, rng=np.random.default_rng(1))
-print(kernels.__file__)
-print(hashlib.sha256(fitted.theta.encoder.tobytes()).hexdigest())
+x = np.random.default_rng(0).integers(0, 2, (60, 16), dtype=np.uint8)
+fitted = daedal.models.ECGA().fit(x, rng=np.random.default_rng(1))
+print(daedal.__file__, hashlib.sha256(fitted.group.tobytes() + repr(fitted.info).encode()).hexdigest())
 """
 
 
@@ -179,11 +190,13 @@ class Package:
         self.folder = folder
         self.cache_folder = cache_folder
         ignore = shutil.ignore_patterns(without)
-        shutil.copytree(Path(daedal.__file__).parent, folder / "daedal", ignore=ignore)
+        shutil.copytree(Path(daedal.__file__).parent, self.sources, ignore=ignore)
+        (self.sources / "caller.py").write_text(CALLER)
+        (self.sources / "called.py").write_text(CALLED)
 
     @property
-    def kernels(self) -> Path:
-        return self.folder / "daedal" / "kernels"
+    def sources(self) -> Path:
+        return self.folder / "daedal"
 
     def compiled(self) -> dict[str, tuple[int, int]]:
         """Return the files that Numba has written, with their age and size."""
@@ -211,39 +224,26 @@ class Package:
         assert done.returncode == 0, done.stderr
         return done
 
-    def change_logistic(self, value: str) -> None:
-        """Let the logistic function be a constant."""
-        source = self.kernels / "logistic.py"
-        text = source.read_text()
-        start = text.index("    return _f(_f(0.5) + _f(0.5)")
-        source.write_text(f"{text[:start]}    return _f({value})\n")
 
-
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["beside the sources", "in NUMBA_CACHE_DIR"])
-def test_a_function_changed_in_another_file_is_seen(tmp_path: Path, elsewhere: bool) -> None:
-    """Numba looks at the file of the kernel, dae.py, and not at logistic.py, which the kernel calls."""
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["next to the sources", "in NUMBA_CACHE_DIR"])
+def test_a_function_changed_in_another_file_is_noticed(tmp_path: Path, elsewhere: bool) -> None:
+    """Numba looks at the file of the kernel, and not at that of a kernel which it calls."""
     package = Package(tmp_path / "copy", tmp_path / "cache" if elsewhere else None)
-    assert package.run() == ("0.5", True)
+    assert package.run() == ("3.0", True)
     first = package.compiled()
-    assert any(name.startswith("dae.activate-") for name in first)
-    assert package.run() == ("0.5", False)
+    assert any(name.startswith("caller.doubled-") for name in first)
+    assert package.run() == ("3.0", False)
     assert package.compiled() == first  # unchanged sources: nothing is compiled or written
 
-    package.change_logistic("0.25")
-    assert package.run() == ("0.25", True)
+    (package.sources / "called.py").write_text(CALLED.replace("1.5", "0.5"))
+    assert package.run() == ("1.0", True)
     assert set(package.compiled()) == set(first)
     assert package.compiled() != first
 
 
-def test_what_was_just_compiled_computes_what_the_cache_computes(tmp_path: Path) -> None:
-    """Same seed, same result, also in the process that compiles.
-
-    A kernel that calls another one has a copy of it in its machine code. Where both are compiled in one process, the
-    call may go to the other's own machine code, which need not round alike.
-    """
-    package = Package(tmp_path / "copy", without="network.train-*.nb[ic]")
-    for file in package.folder.rglob("network.batch_gradient-*.nb[ic]"):
-        file.unlink()
+def test_the_process_that_compiles_computes_the_same_as_later_ones(tmp_path: Path) -> None:
+    """A kernel has a copy of the kernels that it calls, or calls their own machine code, which may round otherwise."""
+    package = Package(tmp_path / "copy")
     compiled, said = package.run(FIT)
     assert said
     assert package.run(FIT) == (compiled, False)
@@ -272,12 +272,12 @@ def test_to_import_something_writes_nothing(tmp_path: Path) -> None:
 def test_kernels_are_compiled_where_nothing_can_be_written(tmp_path: Path) -> None:
     """Neither beside the sources, nor in a home, nor where NUMBA_CACHE_DIR says; for root, too."""
     package = Package(tmp_path / "copy")
-    (package.kernels / "__pycache__").write_text("where a folder should be")
+    (package.sources / "__pycache__").write_text("where a folder should be")
     home = tmp_path / "home"
     home.touch()
     settings = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "NUMBA_CACHE_DIR": str(home / "numba")}
     done = package.process(PROGRAM, PYTHONDONTWRITEBYTECODE="1", **settings)
-    assert done.stdout.split()[1] == "0.5"
+    assert done.stdout.split()[1] == "3.0"
     (line,) = done.stderr.splitlines()
     assert "NUMBA_CACHE_DIR" in line
 
