@@ -8,6 +8,3 @@ from daedal.models.rbm import RBM as RBM
 from daedal.models.tree import Tree as Tree
 from daedal.models.univariate import PBIL as PBIL
 from daedal.models.univariate import UMDA as UMDA
-from daedal.models.walsh import Walsh as Walsh
-from daedal.models.walsh_function import Interaction as Interaction
-from daedal.models.walsh_function import WalshFunction as WalshFunction

@@ -91,7 +91,7 @@ def _fit_sum(x: Bits, values: Fitness) -> tuple[Fitness, float]:
 
 def _fit_pairs(trace: Trace, values: Fitness, scale: float, error: float) -> Interactions | None:
     """Fit sparse Walsh functions; nothing acts together where they explain no more than a sum that explains it all."""
-    from daedal.models.walsh import Walsh  # here, because Numba is slow to load
+    from daedal.surrogates.walsh import Walsh  # here, because Numba is slow to load
 
     x, rng = trace.seen, np.random.default_rng(0)
     model = Walsh(max_rows=min(_ROWS, max(_FEWEST, _PRODUCTS // x.shape[1])), screened=_SCREENED)

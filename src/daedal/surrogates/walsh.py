@@ -7,6 +7,7 @@ exact solution, least squares on the largest coefficients find it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
@@ -440,19 +441,19 @@ class Fit:
         start = known or Solution(first, np.zeros(len(first)), np.inf, 0.0, 1.0)
         best = self.follow(start, _NOTHING, WARM * start.penalty)
         best = self.sharpen(best)
+        best = self.extended(best, self.grown)
+        return self.extended(best, self.screened) if self.model.screened else best
+
+    def extended(self, best: Solution, larger: Callable[[Solution], Sets]) -> Solution:
+        """Return the solution with larger sets, as long as they lower the error."""
         for _ in range(self.model.max_order - 2):
-            new = self.grown(best)
+            new = larger(best)
             if self.is_exact(best) or not len(new):
                 break
             found = self.follow(best, new, BACK * best.penalty)
             if found.error > BETTER * best.error:
                 break
             best = found
-        if self.model.screened and self.model.max_order > 2 and not self.is_exact(best):
-            new = self.screened(best)
-            if len(new):
-                found = self.follow(best, new, BACK * best.penalty)
-                best = min(best, found, key=lambda solution: solution.error)
         return best
 
     def is_exact(self, solution: Solution) -> bool:
@@ -587,7 +588,7 @@ class Fit:
         best = Solution(active.sets, before, np.inf, penalty, 0.0)
         size, largest = np.count_nonzero(before), np.abs(before).max(initial=0.0)
         for share in SHARES:
-            large = np.abs(before) > share * largest
+            large = (np.abs(before) > share * largest) | (active.sets.orders == 0)
             if np.count_nonzero(large) > 0.7 * self.equations.train:
                 break
             active.put(np.where(large, before, 0.0))
