@@ -2,11 +2,6 @@ from daedal.kernels import bayesnet as bayesnet
 from daedal.kernels import chains as chains
 from daedal.kernels import clamped as clamped
 from daedal.kernels import combinatorial as combinatorial
-<<<<<<< HEAD
-from daedal.kernels import constrained as constrained
-=======
-from daedal.kernels import compilation as compilation
->>>>>>> 2e2c3ed (Delete the former regressions and their kernels; prove the surrogates by tests)
 from daedal.kernels import counting as counting
 from daedal.kernels import dae as dae
 from daedal.kernels import descent as descent

@@ -10,7 +10,7 @@ import pytest
 from all_rows import all_rows
 from numpy.typing import NDArray
 
-from daedal import kernels
+from daedal.rng import draw_below, draw_unit
 from daedal.surrogates import WalshFunction
 from daedal.surrogates.constrained import COLDEST, LEARNED, ConstrainedModel, anneal_constrained, fit_constrained
 from daedal.surrogates.ridge import ridge
@@ -101,14 +101,14 @@ def slow_chain(
         if step % n == 0:
             temperature = heat * COLDEST ** (step / steps)
             weights[1:] *= np.where(values[1:] > 0, LEARNED, 1 / LEARNED)
-        i = kernels.draws.draw_below(draws, n)
+        i = draw_below(draws, n)
         j = i
-        if kernels.draws.draw_unit(draws) >= 0.5:
+        if draw_unit(draws) >= 0.5:
             for _ in range(8):
-                j = kernels.draws.draw_below(draws, n)
+                j = draw_below(draws, n)
                 if row[j] != row[i]:
                     break
-        threshold = temperature * math.log(kernels.draws.draw_unit(draws) + 1e-300)
+        threshold = temperature * math.log(draw_unit(draws) + 1e-300)
         moved = row.copy()
         moved[list({i, j})] ^= 1
         after = values_of(functions, moved)
