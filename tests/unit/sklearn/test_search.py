@@ -1,27 +1,21 @@
-"""The search for subsets: its model, its neighbors, its limits, and that an interrupted run resumes the same."""
+"""The search for feature subsets: its model, its neighbors, and what it evaluates."""
 
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from engine_driver import Driven, drive
 from numpy.typing import NDArray
-from run_helpers import Calls, told
 from scipy.stats import multivariate_normal
 
 import daedal
 from daedal.archive import to_rows
 from daedal.engine import Engine
 from daedal.limits import StopReason
-from daedal.sklearn.limits import default_evaluations, feature_limits
-from daedal.sklearn.neighbours import neighbours
-from daedal.sklearn.relevance import relevance
-from daedal.sklearn.search import subsets
-from daedal.sklearn.subset_model import Kernel, SubsetModel, best_kernel
+from daedal.sklearn.search import Kernel, SubsetModel, best_kernel, neighbors, subsets
 from daedal.types import Bits, Fitness
 
 
@@ -42,10 +36,10 @@ def search(n: int = 16, *, objective: Any = score, most: int | None = 200, **giv
 
 
 @pytest.mark.parametrize(("least", "most"), [(1, 3), (2, 2), (1, 6), (3, 5)])
-def test_neighbours_are_all_that_differ_by_one_feature_or_an_exchange(least: int, most: int) -> None:
+def test_neighbors_are_all_that_differ_by_one_feature_or_an_exchange(least: int, most: int) -> None:
     for at in all_subsets(6, least, most):
         row = np.frombuffer(at, np.uint8)
-        near = neighbours(row, at_least=least, at_most=most)
+        near = neighbors(row, at_least=least, at_most=most)
         expected = set()
         for other in all_subsets(6, least, most):
             new = np.frombuffer(other, np.uint8)
@@ -88,21 +82,6 @@ def test_scores_that_are_infinite_or_all_alike_stop_nothing(value: float) -> Non
     assert search(objective=worth, most=120).evaluations == 120
 
 
-@pytest.mark.parametrize("evaluations", [1, 25, 90])
-def test_an_interrupted_run_resumes_the_same(tmp_path: Path, evaluations: int) -> None:
-    async def three(f: Engine) -> None:
-        await subsets(f, at_most=3, relevance=np.zeros(f.n))
-
-    how: dict[str, Any] = {"vectorized": False, "algorithm": three, "shuffle": False}
-    whole = Calls(score)
-    expected = daedal.maximize(whole, 16, seed=1, max_evaluations=100, **how)
-    first, second, file = Calls(score, evaluations + 1), Calls(score), tmp_path / "run.db"
-    assert daedal.maximize(first, 16, seed=1, max_evaluations=100, run=file, **how).stop is StopReason.INTERRUPTED
-    result = daedal.resume(file, second, algorithm=three)
-    assert first.seen + second.seen == whole.seen
-    assert told(result) == told(expected)
-
-
 def test_few_evaluations_leave_something_for_the_search() -> None:
     rows = to_rows(search(200, relevance=np.arange(200.0), most=30).asked[0], 200)
     assert (rows.sum(axis=1) == 1).sum() == 10
@@ -142,26 +121,3 @@ def test_improvements_agree_with_draws() -> None:
     expected = np.maximum(drawn - 0.5, 0).mean(axis=0)
     found = SubsetModel.fitted(rows, scores, kernel).improvements(new, 0.5)
     np.testing.assert_allclose(found, expected, rtol=0.03, atol=1e-3)
-
-
-def test_limits_and_defaults() -> None:
-    assert feature_limits(1, 10, 4) == (1, 4)
-    assert feature_limits(2, None, 4) == (2, 4)
-    assert feature_limits(0.1, 0.29, 100) == (10, 29)
-    assert feature_limits(1, 0.01, 30) == (1, 1)
-    assert default_evaluations(64, 10) == 595 == sum(64 - step for step in range(10))
-    assert default_evaluations(4, 2) == 100
-
-
-def test_relevance_ranks_as_the_f_tests_do() -> None:
-    from sklearn.feature_selection import f_classif, f_regression
-
-    rng = np.random.default_rng(4)
-    target, numbers = rng.integers(0, 3, 60), rng.normal(size=60)
-    data = rng.normal(size=(60, 9)) + 1e6 + target[:, None] * np.linspace(0, 1, 9) + numbers[:, None] * rng.random(9)
-    for test, given, classes in ((f_classif, target, True), (f_regression, numbers, False)):
-        found = relevance(data, given, classes=classes)
-        np.testing.assert_array_equal(np.argsort(found), np.argsort(test(data, given)[0]))
-    constant = np.ones((60, 2)) * 0.1
-    assert relevance(constant, target, classes=True).tolist() == [0.0, 0.0]
-    assert relevance(data, None, classes=False).tolist() == [0.0] * 9

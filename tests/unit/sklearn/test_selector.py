@@ -1,7 +1,10 @@
-"""The selector: a scikit-learn selector that keeps its limits, whatever it is given."""
+"""SubsetSelector follows the contract of scikit-learn, keeps its limits, and does not depend on n_jobs."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_regression
-from sklearn.exceptions import FitFailedWarning, NotFittedError
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -18,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from daedal.sklearn import SubsetSelector
+from daedal.sklearn.selector import default_evaluations, feature_limits, relevance
 
 CANCER = load_breast_cancer(return_X_y=True)
 FITTED: list[frozenset[float]] = []
@@ -82,16 +86,6 @@ def test_the_score_is_that_of_the_chosen_features_on_the_given_folds() -> None:
     assert selector.frequencies_.min() >= 0 < selector.frequencies_[selector.support_].min()
 
 
-def test_small_spaces_are_searched_whole() -> None:
-    data, target = load_iris(return_X_y=True)
-    selector = SubsetSelector(GaussianNB(), random_state=0).fit(data, target)
-    assert selector.n_evaluations_ == 15
-    folds = [(fit, score) for fit, score in StratifiedKFold(5).split(data, target)]
-    again = SubsetSelector(GaussianNB(), cv=folds, min_features=2, max_features=2).fit(data, target)
-    pairs = [[i, j] for i in range(4) for j in range(i)]
-    assert again.score_ == max(cross_val_score(GaussianNB(), data[:, pair], target, cv=folds).mean() for pair in pairs)
-
-
 def test_the_result_depends_on_the_random_state_alone() -> None:
     data, target = CANCER
     fits = [
@@ -150,8 +144,6 @@ def test_fits_that_fail_are_out() -> None:
         selector.fit(data, target)
     assert selector.n_features_ == selector.score_ == 4
     with pytest.raises(ValueError, match="odd number"):
-        SubsetSelector(Choosy(never=True), max_features=5, random_state=0).fit(data, target)
-    with pytest.raises(ValueError, match="odd number"):
         SubsetSelector(Choosy(), error_score="raise").fit(data, target)
     scored = SubsetSelector(Choosy(), max_features=3, error_score=9.0, random_state=0)
     with pytest.raises(RuntimeError, match="odd number"):  # when the best subset is fitted, on all rows
@@ -162,30 +154,19 @@ def test_fits_that_fail_are_out() -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"min_features": 5, "max_features": 3}, "min_features <= max_features"),
+        ({"min_features": 5, "max_features": 3}, "more than max_features=3"),
         ({"min_features": 31}, "number of features, 30"),
-        ({"max_features": 0}, "max_features=0"),
-        ({"max_features": 1.5}, "max_features=1.5"),
-        ({"max_features": True}, "max_features=True"),
-        ({"max_features": "all"}, "max_features='all'"),
+        ({"max_features": 0}, "max_features .* got 0"),
+        ({"max_features": 1.5}, "got 1.5"),
+        ({"max_features": "all"}, "got 'all'"),
         ({"max_evaluations": 0}, "max_evaluations"),
         ({"cv": []}, "folds"),
-        ({"scoring": "no-such-score"}, "no-such-score"),
+        ({"scoring": lambda *_: np.nan}, "nan"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         SubsetSelector(GaussianNB(), **settings).fit(*CANCER)
-
-
-def test_scores_that_are_nan_everywhere_are_refused() -> None:
-    with pytest.raises(ValueError, match="nan"):
-        SubsetSelector(GaussianNB(), scoring=lambda *_: np.nan).fit(*CANCER)
-
-
-def test_it_has_to_be_fitted_first() -> None:
-    with pytest.raises(NotFittedError):
-        SubsetSelector(GaussianNB()).transform(CANCER[0])
 
 
 def test_the_line_that_makes_a_run_again_makes_it_again() -> None:
@@ -195,3 +176,60 @@ def test_the_line_that_makes_a_run_again_makes_it_again() -> None:
     assert again.result_.again == selector.result_.again
     assert (again.score_, again.support_.tolist()) == (selector.score_, selector.support_.tolist())
     assert SubsetSelector(GaussianNB(), max_features=2, max_evaluations=12).fit(X, y).result_.again == ""
+
+
+def test_limits_and_defaults() -> None:
+    assert feature_limits(1, 10, 4) == (1, 4)
+    assert feature_limits(0.1, 0.29, 100) == (10, 29)
+    assert feature_limits(1, 0.01, 30) == (1, 1)
+    assert default_evaluations(64, 10) == 595 == sum(64 - step for step in range(10))
+
+
+def test_relevance_ranks_as_the_f_tests_do() -> None:
+    from sklearn.feature_selection import f_classif, f_regression
+
+    rng = np.random.default_rng(4)
+    target, numbers = rng.integers(0, 3, 60), rng.normal(size=60)
+    data = rng.normal(size=(60, 9)) + 1e6 + target[:, None] * np.linspace(0, 1, 9) + numbers[:, None] * rng.random(9)
+    for test, given, classes in ((f_classif, target, True), (f_regression, numbers, False)):
+        found = relevance(data, given, classes=classes)
+        np.testing.assert_array_equal(np.argsort(found), np.argsort(test(data, given)[0]))
+    assert relevance(np.ones((60, 2)) * 0.1, target, classes=True).tolist() == [0.0, 0.0]
+    assert relevance(data, None, classes=False).tolist() == [0.0] * 9
+
+
+def test_a_plain_script_with_several_jobs_runs_once(tmp_path: Path) -> None:
+    """Without `if __name__ == "__main__"`, and inside the processes of joblib, too."""
+    script = tmp_path / "script.py"
+    script.write_text("""
+from joblib import Parallel, delayed
+from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
+from daedal.sklearn import SubsetSelector
+
+class Mine(GaussianNB):
+    pass
+
+selector = SubsetSelector(Mine(), max_features=2, max_evaluations=10, random_state=0, n_jobs=2)
+score = selector.fit(*load_iris(return_X_y=True)).score_
+nested = Parallel(n_jobs=2)(delayed(selector.fit)(*load_iris(return_X_y=True)) for _ in range(2))
+print(score == nested[0].score_ == nested[1].score_)
+""")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout == "True\n"
+
+
+def test_scikit_learn_is_imported_on_first_use_and_a_missing_one_names_its_install_line() -> None:
+    code = """
+import sys, daedal.sklearn
+print("sklearn" in sys.modules, daedal.sklearn.__all__)
+sys.modules["sklearn.base"] = None
+try:
+    daedal.sklearn.SubsetSelector
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    loaded, missing = done.stdout.splitlines()
+    assert loaded == "False ['SubsetSelector']"
+    assert 'pip install "daedal[sklearn]"' in missing
