@@ -31,13 +31,13 @@ from daedal.searches.algorithm import Configuration as Configuration
 from daedal.searches.presets import EDAConfiguration as EDAConfiguration
 from daedal.searches.presets import algorithms as algorithms
 from daedal.searches.presets import register_algorithm as register_algorithm
-from daedal.spaces.description import read_space as read_space
-from daedal.spaces.items import Permutation as Permutation
-from daedal.spaces.items import Subset as Subset
 from daedal.spaces.space import Space as Space
+from daedal.spaces.space import read_space as read_space
 from daedal.spaces.variables import Choice as Choice
 from daedal.spaces.variables import Flag as Flag
 from daedal.spaces.variables import Integer as Integer
+from daedal.spaces.variables import Permutation as Permutation
+from daedal.spaces.variables import Subset as Subset
 from daedal.types import Bits as Bits
 from daedal.types import Fitness as Fitness
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from daedal.spaces.encoding import Encoding
-from daedal.spaces.fields import NumberField, OneHotField, PermutationField, SubsetField
+from daedal.spaces.encoding import Encoding, NumberField, OneHotField, PermutationField, SubsetField
 
 
 class Splitmix:

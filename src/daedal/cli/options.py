@@ -123,7 +123,7 @@ def space_of(path: Path | None, n: int | None) -> Space | None:
         return None
     if n is not None:
         raise ValueError(f"expected --n or --space, got both, --n {n} and --space {path}")
-    from daedal.spaces.description import read_space
+    from daedal.spaces.space import read_space
 
     return read_space(path)
 
@@ -139,7 +139,7 @@ def _read_values(path: Path) -> Initial:
     """Read values by name, one JSON object a line, all with a fitness, or none of them."""
     import numpy as np
 
-    from daedal.spaces.given import FITNESS
+    from daedal.spaces.space import FITNESS
     from daedal.storage.inputs import read_text_input
 
     listed = []

@@ -16,8 +16,8 @@ from daedal.run.initial import Initial
 from daedal.searches.presets import AnyAlgorithm, find_algorithm
 from daedal.settings.checks import as_numbers, check_whole
 from daedal.settings.parameters import Setting
-from daedal.spaces.given import Variables, flags, holds_values, read_values, read_variables
-from daedal.spaces.plain import Value
+from daedal.spaces.space import Variables, flags, holds_values, read_values, read_variables
+from daedal.spaces.variables import Value
 from daedal.types import Bits, check_bits
 
 Candidates: TypeAlias = "Bits | list[dict[str, Value]]"

@@ -20,7 +20,7 @@ from daedal.run.noise import noise_of
 from daedal.run.view import Callback
 from daedal.searches.presets import AnyAlgorithm, find_algorithm
 from daedal.settings.parameters import Setting
-from daedal.spaces.given import Variables, read_variables
+from daedal.spaces.space import Variables, read_variables
 
 if TYPE_CHECKING:
     from daedal.run.known import Earlier

@@ -15,8 +15,7 @@ from daedal.evaluation.process_pool import check_main_is_loaded
 from daedal.limits import Limits
 from daedal.objectives.spec import spec_parts
 from daedal.settings.checks import counted
-from daedal.spaces.description import describe
-from daedal.spaces.space import Space
+from daedal.spaces.space import Space, describe
 from daedal.studies.analysis import Test
 from daedal.studies.plan import Status, study_status
 from daedal.studies.runner import Order, Watcher, run_study

@@ -16,9 +16,8 @@ from daedal.result.trace import Trace
 from daedal.settings.checks import check_whole
 from daedal.settings.lazy import missing_extra
 from daedal.settings.parameters import Setting
-from daedal.spaces.given import FITNESS
-from daedal.spaces.plain import Value
-from daedal.spaces.space import Space
+from daedal.spaces.space import FITNESS, Space
+from daedal.spaces.variables import Value
 from daedal.types import Bits, to_text
 
 if TYPE_CHECKING:

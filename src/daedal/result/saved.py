@@ -15,7 +15,7 @@ from daedal.result.records import Generation
 from daedal.result.result import Result
 from daedal.result.trace import Curve, Trace
 from daedal.settings.parameters import plain
-from daedal.spaces.description import describe, described
+from daedal.spaces.space import describe, described
 from daedal.types import Bits, Json, from_text, to_text
 
 _APART = ("history", "trace")  # fields of a result that have a place of their own in a file

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.result.linkage import Linkage, linkage_of, search_linkage
-from daedal.spaces.items import Permutation, Subset
 from daedal.spaces.space import Space
+from daedal.spaces.variables import Permutation, Subset
 
 if TYPE_CHECKING:
     from daedal.result.result import Result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from daedal.settings.checks import counted
 from daedal.settings.plugins import is_file_spec
-from daedal.spaces.plain import Value
+from daedal.spaces.variables import Value
 
 if TYPE_CHECKING:
     from daedal.result.result import Result

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from daedal.objectives.bound import BoundObjective
 from daedal.settings.checks import as_numbers
-from daedal.spaces.given import flags, holds_values, read_values
+from daedal.spaces.space import flags, holds_values, read_values
 from daedal.types import Bits, Fitness, check_bits
 
 if TYPE_CHECKING:

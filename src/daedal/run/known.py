@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from daedal.run.run_file import Key, RunFile, read_run, run_numbers
-from daedal.spaces.description import describe
-from daedal.spaces.given import FITNESS, flags
-from daedal.spaces.space import Space
+from daedal.spaces.space import FITNESS, Space, describe, flags
 from daedal.spaces.variables import Variable
 from daedal.storage.inputs import read_text_input
 from daedal.types import Bits

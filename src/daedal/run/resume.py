@@ -23,7 +23,7 @@ from daedal.run.run_file import read_run
 from daedal.searches.algorithm import Algorithm
 from daedal.searches.presets import AnyAlgorithm, find_algorithm, restored_algorithm
 from daedal.settings.parameters import plain
-from daedal.spaces.description import described
+from daedal.spaces.space import described
 
 if TYPE_CHECKING:
     from daedal.spaces.space import Space
@@ -101,7 +101,7 @@ def space_of(kept: Mapping[str, Any]) -> Space | None:
 
 def description(config: RunConfig, objective: BoundObjective, given: Algorithm) -> dict[str, Any]:
     """Return what a run is in plain values; `given` is the algorithm as the user has it, with nothing chosen."""
-    from daedal.spaces.description import describe
+    from daedal.spaces.space import describe
 
     limits = {name: plain(value) for name, value in dataclasses.asdict(config.limits).items()}
     return {

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
 from daedal.archive import to_candidates
+from daedal.compilation import OPTIONS, njit
 from daedal.engine import Engine
 from daedal.models.base import Fitted, Model
 from daedal.rng import Stream, stream, words32
@@ -219,8 +219,39 @@ def restricted_tournament(
     rows, values = population[0].copy(), population[1].copy()
     window = max(1, min(rows.shape[1], len(rows) // 20))
     words = words32(rng, len(candidates[0]) * window)
-    kernels.replacement.restricted_tournament(rows, values, candidates[0], candidates[1], words, window)
+    replace_nearest(rows, values, candidates[0], candidates[1], words, window)
     return rows, values
+
+
+@njit(**OPTIONS)
+def distance(a: Bits, b: Bits) -> int:
+    """Count the places, shape (n,), in which two rows differ."""
+    total = np.int32(0)
+    for j in range(a.size):
+        total += np.int32(a[j] ^ b[j])
+    return int(total)
+
+
+@njit(**OPTIONS)
+def replace_nearest(
+    population: Bits, fitness: Fitness, rows: Bits, values: Fitness, words: NDArray[np.uint32], window: int
+) -> None:
+    """Let each row, in turn, replace the nearest of `window` members drawn at random, if it is better.
+
+    population (popsize, n) and fitness (popsize,) are changed in place; rows (k, n), values (k,), words (k * window,).
+    Members are drawn with replacement. Of equally near ones, the first one drawn competes.
+    """
+    size = np.uint64(fitness.size)
+    for r in range(values.size):
+        nearest, least = np.int64(0), rows.shape[1] + 1
+        for w in range(window):
+            member = np.int64((np.uint64(words[r * window + w]) * size) >> np.uint64(32))
+            apart = distance(rows[r], population[member])
+            if apart < least:
+                nearest, least = member, apart
+        if values[r] > fitness[nearest]:
+            fitness[nearest] = values[r]
+            population[nearest] = rows[r]
 
 
 REPLACEMENTS: dict[str, Callable[[Population, Population, Population, np.random.Generator], Population]] = {

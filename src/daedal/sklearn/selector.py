@@ -32,8 +32,8 @@ from daedal.evaluation.caller import Objective
 from daedal.optimize import maximize
 from daedal.result.wording import calls_of
 from daedal.sklearn.search import subsets
-from daedal.spaces.items import Subset
 from daedal.spaces.space import Space
+from daedal.spaces.variables import Subset
 
 _FEATURES = "features"  # the one variable of the space that is searched
 _FEWEST = 100  # default evaluations if forward selection needs fewer

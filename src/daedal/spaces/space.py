@@ -1,22 +1,35 @@
-"""A space: variables by name, and their rows of bits."""
+"""A space: variables by name, and their code in rows of bits; how users and files describe spaces and values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.spaces.encoding import Encoding
-from daedal.spaces.fields import SubsetField
-from daedal.spaces.plain import Value
-from daedal.spaces.variables import Variable
-from daedal.types import Bits
+from daedal.settings.parameters import unknown
+from daedal.spaces.encoding import Encoding, SubsetField
+from daedal.spaces.variables import Choice, Flag, Integer, Permutation, Subset, Value, Variable
+from daedal.storage.inputs import read_text_input
+from daedal.types import Bits, Json
 
 Columns: TypeAlias = dict[str, NDArray[Any]]
-"""Values of some rows: an array for each variable, one entry a row."""
+"""Values of several candidates: an array for each variable, with one entry per candidate."""
+
+Variables: TypeAlias = "int | Space | Iterable[str] | None"
+"""Number of bits, their names (also a data frame, or its columns), or a space."""
+
+KINDS: dict[str, type[Variable]] = {kind.kind: kind for kind in (Flag, Integer, Choice, Permutation, Subset)}
+"""Kinds of variables by name."""
+
+FITNESS = "fitness"
+"""The column of a data frame that has the objective values."""
+
+_MOST_BITS = 10**8  # of a variable in a file, so that a typing error does not take all memory
 
 
 class Space(Mapping[str, Variable]):
@@ -25,7 +38,7 @@ class Space(Mapping[str, Variable]):
     Parameters
     ----------
     variables
-        Variables by name, where a name is no word of Python.
+        Variables by name, for names that are no Python identifiers.
     **named
         Variables by name.
 
@@ -48,7 +61,7 @@ class Space(Mapping[str, Variable]):
         self._variables = {**given, **named}
         if not self._variables:
             raise ValueError(
-                "expected some variables in a space, got none, as in Space(fast=Flag(), size=Integer(1, 8))"
+                "a space needs at least one variable, as in Space(fast=Flag(), size=Integer(1, 8)); got none"
             )
         for name, variable in self._variables.items():
             if not isinstance(name, str) or not name:
@@ -56,7 +69,7 @@ class Space(Mapping[str, Variable]):
             if not isinstance(variable, Variable):
                 raise TypeError(
                     f"expected {name} to be a Flag, Integer, Choice, Permutation or Subset, got {variable!r}; for a "
-                    "value that does not change, use Choice(value)"
+                    "fixed value, use Choice(value)"
                 )
 
     def __getitem__(self, name: str) -> Variable:
@@ -76,42 +89,42 @@ class Space(Mapping[str, Variable]):
 
     @property
     def n(self) -> int:
-        """Bits of a row."""
+        """Number of bits."""
         return self.encoding.n
 
     @property
     def size(self) -> int:
-        """How many different values there are, all variables together."""
+        """Number of different candidates."""
         return self.encoding.size
 
     @cached_property
     def encoding(self) -> Encoding:
-        """How the variables are coded in bits; where all are fixed, there is one bit, always 0."""
+        """Code of the variables in bits; if all variables are fixed, there is one bit, always 0."""
         fields = [variable.field for variable in self.values()]
         return Encoding(fields if any(field.bits for field in fields) else [*fields, SubsetField(1, 0, 0)])
 
     def decode(self, rows: Bits) -> Columns:
-        """Give the values of rows, shape (rows, n), an array for each variable.
+        """Return the values of rows, shape (rows, n), as an array for each variable.
 
-        Truth values for a flag, shape (rows,), whole numbers, the values of a choice; the items in order for a
-        permutation, shape (rows, items); whether each item is in it for a subset, shape (rows, items).
+        Flags, integers and choices have shape (rows,). A permutation has its items in order, shape (rows, items). A
+        subset has True for each item that is in it, shape (rows, items).
         """
         numbers = self.encoding.decode(rows)
         return {name: variable.column(number) for (name, variable), number in zip(self.items(), numbers, strict=False)}
 
     def value(self, row: Bits) -> dict[str, Value]:
-        """Give the values of one row, shape (n,), as plain Python has them; a list for a permutation or a subset."""
+        """Return the values of one row, shape (n,), as plain Python objects."""
         return self.plain(row[None])[0]
 
     def plain(self, rows: Bits) -> list[dict[str, Value]]:
-        """Give the same for rows, shape (rows, n)."""
+        """Return the values of rows, shape (rows, n), as plain Python objects."""
         numbers = dict(zip(self, self.encoding.decode(rows), strict=False))
         return [
             {name: variable.value(numbers[name][row]) for name, variable in self.items()} for row in range(len(rows))
         ]
 
     def encode(self, values: Sequence[Mapping[str, object]]) -> Bits:
-        """Give the rows, shape (rows, n), of values by name."""
+        """Return the rows, shape (rows, n), of values by name."""
         rows = [self._numbers(value, place) for place, value in enumerate(values, start=1)]
         columns = [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
         columns += [np.zeros((len(values), 1), np.int64) for _ in self.encoding.fields[len(self) :]]
@@ -131,3 +144,115 @@ class Space(Mapping[str, Variable]):
             except ValueError as error:
                 raise ValueError(f"{name} in value {place}: {error}") from None
         return numbers
+
+
+# ---------------------------------------------------------------- spaces as plain values, and as TOML files
+
+
+def describe(space: Space) -> dict[str, Json]:
+    """Return a space as plain values; `described` makes an equal space from them."""
+    return {name: {"type": variable.kind, **variable.settings()} for name, variable in space.items()}
+
+
+def described(tables: Mapping[str, object]) -> Space:
+    """Return the space for a table of each variable, with its type and its parameters.
+
+    Examples
+    --------
+    >>> described({"threads": {"type": "integer", "low": 1, "high": 16}})
+    Space(threads=Integer(low=1, high=16, code='gray'))
+    """
+    space = Space({name: _variable(name, table) for name, table in tables.items()})
+    for name, variable in space.items():
+        if variable.field.bits > _MOST_BITS:
+            raise ValueError(f"{name} needs {variable.field.bits:,} bits, and the maximum is {_MOST_BITS:,}")
+    return space
+
+
+def read_space(path: str | os.PathLike[str]) -> Space:
+    """Read a space from a TOML file; raise ValueError, with the file's name, if it has no valid space.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "space.toml"
+    ...     _ = path.write_text('threads = {type = "integer", low = 1, high = 16}')
+    ...     read_space(path)
+    Space(threads=Integer(low=1, high=16, code='gray'))
+    """
+    import tomllib
+
+    text = read_text_input(path, "a space (TOML)")
+    try:
+        return described(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ValueError(f"{os.fspath(path)} is not a valid TOML file: {error}") from None
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{os.fspath(path)}: {' '.join(str(error).split())}") from None
+
+
+def _variable(name: str, table: object) -> Variable:
+    if not isinstance(table, Mapping) or "type" not in table:
+        raise ValueError(
+            f'expected {name} to be a table with a type, as in {name} = {{type = "flag"}}, got {table!r:.80}'
+        )
+    given = dict(table)
+    kind, values = given.pop("type"), given.pop("values", [])
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"{name}: {unknown('type', str(kind), set(KINDS))}")
+    known = set(inspect.signature(KINDS[kind]).parameters)
+    odd = [key for key in given if key not in known] + ["values"] * bool(values and kind != "choice")
+    if odd:
+        raise ValueError(f"expected {', '.join(known) or 'nothing else'} for the {kind} {name}, got {odd[0]!r}")
+    if not isinstance(values, list):
+        raise ValueError(f"expected a list of values for the choice {name}, got {values!r:.80}")
+    try:
+        return KINDS[kind](*values, **given)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+# ---------------------------------------------------------------- variables and values as users specify them
+
+
+def read_variables(given: Variables) -> tuple[int | None, Space | None, tuple[str, ...] | None]:
+    """Return the number of bits, the space and the names, as far as they are known."""
+    if isinstance(given, Space):
+        return None, given, None
+    if given is None or not isinstance(given, Iterable):
+        return given, None, None
+    if isinstance(given, str | bytes):
+        raise TypeError(f"expected a number of variables, their names, or a Space, got {given!r}")
+    names = tuple(str(name) for name in getattr(given, "columns", given))
+    if not names:
+        raise ValueError("expected the names of some variables, got none")
+    if len(set(names)) < len(names):
+        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        raise ValueError(f"expected different names of variables, got {twice!r} twice")
+    return len(names), None, names
+
+
+def flags(names: Sequence[str]) -> Space:
+    """Return the space of named bits."""
+    return Space({name: Flag() for name in names})
+
+
+def holds_values(given: object) -> bool:
+    """Return True for values by name: a dict, a list of dicts, or a data frame."""
+    if isinstance(given, Mapping) or hasattr(given, "columns"):
+        return True
+    return isinstance(given, list | tuple) and len(given) > 0 and all(isinstance(one, Mapping) for one in given)
+
+
+def read_values(given: Any, space: Space) -> tuple[Bits, NDArray[np.float64] | None]:
+    """Return the rows, shape (rows, n), of values by name, and the objective values if a data frame has them."""
+    fitness = None
+    if hasattr(given, "columns"):
+        columns = [str(name) for name in given.columns]
+        listed = [dict(zip(columns, row, strict=True)) for row in given.itertuples(index=False, name=None)]
+        if FITNESS in columns and FITNESS not in space:
+            fitness = np.array([row.pop(FITNESS) for row in listed], dtype=np.float64)
+    else:
+        listed = [dict(one) for one in ([given] if isinstance(given, Mapping) else given)]
+    return space.encode(listed), fitness

@@ -27,8 +27,7 @@ from daedal.searches.presets import PRESETS, find_algorithm, preset, restored_al
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import Parameter, Setting, unknown
 from daedal.settings.plugins import is_file_spec
-from daedal.spaces.description import describe, described, read_space
-from daedal.spaces.space import Space
+from daedal.spaces.space import Space, describe, described, read_space
 from daedal.storage.inputs import read_text_input
 
 LIMITS = ("max_evaluations", "max_generations", "patience")
@@ -42,7 +41,7 @@ AUTO = "auto"
 class StudyProblem:
     """A problem of a study: what tables call it, and its name ("trap:k=5,n=50") or "path/to/file.py:function".
 
-    `n` or `space` (JSON, see `daedal.spaces.description`) and `by_row` are for a function in a file. Another `version`,
+    `n` or `space` (JSON, see `daedal.spaces.space`) and `by_row` are for a function in a file. Another `version`,
     any text, has runs of its own: it is for what a file or a program depends on and nobody can see. A run with an
     evaluation beyond `timeout` seconds fails.
     """

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daedal.kernels import bayesnet as kernels
-from daedal.kernels.counting import BLOCK
-from daedal.models.bayesnet import BayesNet, FittedBayesNet
+from daedal.models import bayesnet
+from daedal.models.bayesnet import BLOCK, BayesNet, FittedBayesNet
 
 UNIT = 2**30
 
@@ -24,7 +23,7 @@ def fit(x: np.ndarray, max_parents: int | None = None, penalty: float = 1.0) -> 
 
 
 def most_parents(rows: int, penalty: float = 1.0) -> int:
-    return kernels.most_parents(rows, kernels.price(rows, penalty))
+    return bayesnet.most_parents(rows, bayesnet.probability_price(rows, penalty))
 
 
 def units(bits: float) -> int:

@@ -14,8 +14,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.stats import chi2
 
-from daedal.kernels import tree as kernel
-from daedal.models.tree import Forest, Tree, pair_counts
+from daedal.models.tree import Forest, Tree, count_logs, pair_counts, pair_information, spanning_forest
 from daedal.rng import words32
 
 SAFE = 1e-4
@@ -135,7 +134,7 @@ def slow_forest(weights: list[list[float]]) -> list[int]:
 def test_ties_follow_the_stated_rule(drawn: np.ndarray) -> None:
     weights = np.maximum(drawn, drawn.T).astype(np.float64)
     order, parents = np.empty(len(weights), dtype=np.int64), np.empty(len(weights), dtype=np.int64)
-    kernel.spanning_forest(weights, order, parents)
+    spanning_forest(weights, order, parents)
     assert parents.tolist() == slow_forest(weights.tolist())
 
 
@@ -144,7 +143,7 @@ def test_equal_information_is_equal_to_the_last_digit() -> None:
     bit = (rng(1).random(1000) < 0.3).astype(np.uint8)
     x = np.stack([bit, 1 - bit, bit, 1 - bit, bit, 1 - bit], axis=1)
     weights = np.empty((6, 6))
-    kernel.pair_information(pair_counts(x), kernel.count_logs(1000), weights)
+    pair_information(pair_counts(x), count_logs(1000), weights)
     assert len(set(weights.ravel().tolist())) == 1
     assert Tree().fit(x, rng=rng()).parents.tolist() == [-1, 0, 0, 0, 0, 0]
 

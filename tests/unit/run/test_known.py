@@ -11,7 +11,7 @@ import pytest
 import daedal
 from daedal.run.known import from_keys, load_known, to_keys
 from daedal.run.run_file import open_run
-from daedal.spaces.description import describe
+from daedal.spaces.space import describe
 
 SPACE = daedal.Space(
     fast=daedal.Flag(), threads=daedal.Integer(1, 16), kernel=daedal.Choice("1", 2, None), order=daedal.Permutation(3)

@@ -11,11 +11,10 @@ from engine_helpers import run_in_batches
 from numpy.typing import NDArray
 
 from daedal.engine import Engine
-from daedal.kernels import replacement as kernel
 from daedal.models import UMDA, BayesNet
 from daedal.problems import HIFF
 from daedal.rng import words32
-from daedal.searches.eda import REPLACEMENTS, eda, restricted_tournament
+from daedal.searches.eda import REPLACEMENTS, distance, eda, replace_nearest, restricted_tournament
 from daedal.types import Bits, Fitness
 
 Scored = tuple[Bits, Fitness]
@@ -54,9 +53,9 @@ def test_the_distance_counts_the_places_that_differ() -> None:
     rng = np.random.default_rng(0)
     for n in (1, 2, 7, 8, 31, 300, 70_000):
         a, b = rng.integers(0, 2, (2, n), dtype=np.uint8)
-        assert kernel.distance(a, b) == np.count_nonzero(a != b)
-        assert kernel.distance(a, a) == 0
-        assert kernel.distance(a, a ^ 1) == n
+        assert distance(a, b) == np.count_nonzero(a != b)
+        assert distance(a, a) == 0
+        assert distance(a, a ^ 1) == n
 
 
 def test_the_kernel_agrees_with_its_slow_twin() -> None:
@@ -68,7 +67,7 @@ def test_the_kernel_agrees_with_its_slow_twin() -> None:
         words = rng.integers(0, 2**32, k * window, dtype=np.uint32)
         expected = slow_tournament(*population, *candidates, words, window)
         done = copies(population)
-        kernel.restricted_tournament(*done, *candidates, words, window)
+        replace_nearest(*done, *candidates, words, window)
         assert same(done, expected)
         changed += not same(done, population)
     assert changed > 200
@@ -95,7 +94,7 @@ def test_a_better_row_replaces_the_nearest_of_those_drawn(
     row, fitness = np.ones((1, 4), dtype=np.uint8), np.array(values, dtype=np.float64)
     words = np.array([member * 2**30 for member in drawn], dtype=np.uint32)
     done = slow_tournament(members, fitness, row, np.array([value]), words, 3)
-    kernel.restricted_tournament(members, fitness, row, np.array([value]), words, 3)
+    replace_nearest(members, fitness, row, np.array([value]), words, 3)
     assert same(done, (members, fitness))
     assert np.flatnonzero(members.all(axis=1)).tolist() == ([] if enters is None else [enters])
     assert fitness.tolist() == [value if member == enters else values[member] for member in range(4)]

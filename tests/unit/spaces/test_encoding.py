@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from daedal.spaces.encoding import Encoding
-from daedal.spaces.fields import MANY, Field, NumberField, OneHotField, PermutationField, SubsetField
+from daedal.spaces.encoding import MANY, Encoding, Field, NumberField, OneHotField, PermutationField, SubsetField
 
 SMALL: dict[str, tuple[Field, list[Any]]] = {
     **{f"one-hot {k}": (OneHotField(k), list(range(k))) for k in (2, 3, 5)},

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from repair_twin import repair as slow_repair
 
-from daedal.spaces.encoding import Encoding
-from daedal.spaces.fields import Field, NumberField, OneHotField, PermutationField, SubsetField
+from daedal.spaces.encoding import Encoding, Field, NumberField, OneHotField, PermutationField, SubsetField
 from daedal.types import Bits
 
 FIELDS: dict[str, list[Field]] = {

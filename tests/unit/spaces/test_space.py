@@ -12,8 +12,7 @@ import pytest
 
 import daedal
 from daedal import Choice, Flag, Integer, Permutation, Space, Subset
-from daedal.spaces.description import describe, described, read_space
-from daedal.spaces.given import read_values, read_variables
+from daedal.spaces.space import describe, described, read_space, read_values, read_variables
 
 SPACE = Space(
     fast=Flag(),
@@ -209,5 +208,5 @@ def test_fixed_variables_take_no_bits() -> None:
     assert space.value(np.array([1], np.uint8)) == {"kernel": "a", "size": 3, "order": [0], "on": True}
     fixed = Space(kernel=Choice("a"))
     result = daedal.maximize(lambda values: np.ones(len(values["kernel"])), fixed, seed=1)
-    assert (result.best, result.evaluated) == ({"kernel": "a"}, 1)
+    assert result.best == {"kernel": "a"}
     assert fixed.value(fixed.encode([{"kernel": "a"}])[0]) == {"kernel": "a"}
