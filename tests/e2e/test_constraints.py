@@ -54,7 +54,7 @@ def test_a_run_that_finds_nothing_feasible_says_by_how_much(here: Cli, tmp_path:
     assert report["violations"] == [1.0, 0.0]
     shown = here("solve", f"{tmp_path}/f.py:never", *WORDS)
     assert shown.returncode == 3
-    assert "not feasible, by 1 in sum: 1 of constraint 1" in shown.stderr
+    assert "not feasible, by 1 in total: 1 of constraint 1" in shown.stderr
     assert "e+2" not in shown.stderr
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import daedal
-from daedal.result.linkage import NOTHING, Linkage, linkage_of
+from daedal.result.variables import NO_INTERACTIONS, Linkage, linkage_of
 
 LEAST_INDEX, LEAST_SEEDS, SEEDS = 0.9, 8, range(10)
 
@@ -57,7 +57,7 @@ def test_the_pairs_of_hiff(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "umda", "dae"])
-def test_in_onemax_nothing_hangs_together(algorithm: str) -> None:
+def test_in_onemax_nothing_interacts(algorithm: str) -> None:
     linkage = linkage_of(daedal.maximize("onemax:n=50", algorithm=algorithm, seed=1).trace)
     assert linkage is not None
-    assert linkage.sentences([f"x{i}" for i in range(50)]) == [NOTHING]
+    assert linkage.sentences([f"x{i}" for i in range(50)]) == [NO_INTERACTIONS]

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from daedal.plot.style import COLOURS, GREY, axes_to_draw_on, draw_axes_legend, draw_goal, plain_text, shortened
 from daedal.result import Result, Trace
-from daedal.result.best_curve import best_curve, best_found
-from daedal.result.importance import losses, ranked
-from daedal.result.linkage import Linkage
-from daedal.result.variables import learned_linkage, variables_of
+from daedal.result.trace import best_curve, best_found
+from daedal.result.variables import Linkage, learned_linkage, losses, ranked, variables_of
 from daedal.result.wording import evaluations_title, problem_text
 
 if TYPE_CHECKING:

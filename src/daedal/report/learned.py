@@ -23,9 +23,7 @@ from daedal.report.figures import (
 from daedal.report.markup import bullets, drawn, escaped, paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result, Trace
-from daedal.result.importance import losses, ranked
-from daedal.result.linkage import Linkage
-from daedal.result.variables import Variables
+from daedal.result.variables import Linkage, Variables, losses, ranked
 from daedal.types import Json
 
 _MOST_BARS = 60

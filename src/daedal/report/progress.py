@@ -13,7 +13,7 @@ from daedal.report.figures import BLUE, COLOURS, ORANGE, TEAL, axis, band, level
 from daedal.report.markup import paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result
-from daedal.result.best_curve import best_curve, best_found
+from daedal.result.trace import best_curve, best_found
 from daedal.result.wording import calls_of, evaluations_title
 from daedal.types import Json
 

@@ -210,7 +210,7 @@ class Result:
         report_run(self, path)
 
     def _repr_html_(self) -> str:
-        from daedal.result.card import card  # here, because only notebooks have use for it
+        from daedal.result.wording import card  # here, because only notebooks use it
 
         return card(self)
 

@@ -1,27 +1,34 @@
-"""What a search looked like on the way, and what it learned of the problem: kept beside a run's result."""
+"""The course of a search, and what it learned of the problem: kept beside a run's result."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daedal.result.records import Generation
 from daedal.types import Bits, Fitness
+
+if TYPE_CHECKING:
+    from daedal.result.result import Result
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Curve:
-    """How the error of a network fell in one generation's training.
+    """Training error of a network in one generation.
 
     Attributes
     ----------
     generation
         The generation whose model was trained.
     epochs
-        When the error was measured, shape (measurements,).
+        Epochs after which the error was measured, shape (measurements,).
     errors
-        What it was, shape (measurements,).
+        The errors, shape (measurements,).
     """
 
     generation: int
@@ -31,38 +38,39 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trace:
-    """What a search looked like on the way, and what it learned, in the objective's own order and sign.
+    """The course of a search, and what it learned, in the objective's own order of variables and sign.
 
-    A run looks at its population in some generations: in all of the first 128, then ever more rarely, so that long runs
-    keep as little as short ones; and at its end. An algorithm without a population shows the rows that it tried.
+    A run records its population ("a look") in each of the first 128 generations, then ever more rarely, so that long
+    runs keep no more than short ones; and at its end. An algorithm without a population records the candidates that it
+    tried.
 
     Attributes
     ----------
     generations
-        The generations looked at, shape (looks,), in rising order.
+        The generations recorded, shape (looks,), in ascending order.
     ones
-        Share of ones of each variable then, shape (looks, n).
+        Share of ones of each variable in each, shape (looks, n).
     rows, fitness
-        Some rows of the population then, best first, one look after the other, shape (rows, n), and their values, shape
-        (rows,); 100 a look, or fewer where rows are long.
+        Some candidates of the population, best first, one look after the other, shape (rows, n), and their values,
+        shape (rows,); 100 per look, or fewer if n is large.
     look
-        To which look each of these rows belongs, shape (rows,).
+        The look that each of these rows belongs to, shape (rows,).
     linkage
-        How much pairs of variables depend on each other, as far as the search has found out, shape (n, n), symmetrical,
-        0 for none; None where nobody knows, or n is beyond 2,000.
+        Dependence of pairs of variables, as far as the search knows it, shape (n, n), symmetric, 0 for none; None if
+        the search does not model it, or n is above 2,000.
     source
-        Where linkage was read off, for people: "the weights of the autoencoder".
+        A text that says where `linkage` comes from: "the weights of the autoencoder".
     curves
-        Training errors of some generations, where a network is trained.
+        Training errors of some generations, if a network is trained.
     top, top_fitness
-        The best distinct rows that were evaluated, best first, shape (at most 100, n), and their values.
+        The best distinct candidates that were evaluated, best first, shape (at most 100, n), and their values.
     flips
-        By how much the value of x changes where one variable is flipped, shape (n,); nan where nobody has tried.
+        Change of the value of x if one variable is flipped, shape (n,); nan if that was not evaluated.
     others
-        The best value of any row seen in which the variable is not as in x, shape (n,); nan where there was none.
+        The best value of any candidate in which the variable is not as in x, shape (n,); nan if there was none.
     seen, seen_fitness
-        Rows out of all that were evaluated, shape (at most 8,000, n), in the order in which they came, and their
-        values: from these, a model can find which variables act together.
+        A part of all evaluated candidates, shape (at most 8,000, n), in their order of arrival, and their values. A
+        model of these can find interactions.
     """
 
     generations: NDArray[np.int64]
@@ -81,17 +89,41 @@ class Trace:
     seen_fitness: Fitness
 
     def entropy(self) -> NDArray[np.float64]:
-        """Give the entropy of each variable in each look, in bits, shape (looks, n): 1 is open, 0 is decided."""
+        """Return the entropy of each variable in each look, in bits, shape (looks, n): 1 is open, 0 is decided."""
         p = np.clip(self.ones.astype(np.float64), 0.0, 1.0)
         logs = [np.log2(share, where=share > 0, out=np.zeros_like(share)) for share in (p, 1 - p)]
         return -(p * logs[0] + (1 - p) * logs[1])
 
     def shown_looks(self) -> list[int]:
-        """Give the first look, the one in the middle and the last, each once: those that figures show."""
+        """Return the first look, the one in the middle and the last, each once: those that figures show."""
         count = len(self.generations)
         return sorted({0, (count - 1) // 2, count - 1}) if count else []
 
     def population(self, look: int) -> tuple[Bits, Fitness]:
-        """Give the rows kept of one look, shape (rows, n), best first, and their values."""
+        """Return the candidates of one look, shape (rows, n), best first, and their values."""
         chosen = self.look == (look if look >= 0 else len(self.generations) + look)
         return self.rows[chosen], self.fitness[chosen]
+
+
+def best_curve(result: Result, records: Sequence[Generation]) -> list[tuple[int, float]]:
+    """Return evaluations and the best value so far at the end of each generation, and where the last one was found.
+
+    If the objective is noisy, a candidate becomes the best because of later measurements, and has no such place.
+    """
+    points = [(record.evaluations, record.best) for record in records]
+    at = result.evaluations_to_best
+    if not points or result.standard_error is not None:
+        return points
+    reached = next((k for k, (_, best) in enumerate(points) if best == points[-1][1]), 0)
+    before = points[reached - 1][0] if reached else 0
+    if before < at < points[reached][0]:
+        points.insert(reached, (at, points[reached][1]))
+    return points
+
+
+def best_found(result: Result, records: Sequence[Generation]) -> tuple[int, float] | None:
+    """Return the first point of the curve with its last value; None if the objective is noisy, or nothing was found."""
+    points = best_curve(result, records)
+    if not points or result.standard_error is not None or not math.isfinite(points[-1][1]):
+        return None
+    return next(point for point in points if point[1] == points[-1][1])

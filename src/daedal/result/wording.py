@@ -1,37 +1,44 @@
-"""A result in words: what the terminal, cards and pages say alike."""
+"""A result in words: the texts that the terminal, reports and notebooks share, and the card that notebooks show."""
 
 from __future__ import annotations
 
+import html
 import math
 import os
 from typing import TYPE_CHECKING
 
-from daedal.settings.checks import counted
+from daedal.settings.checks import counted, printable
 from daedal.settings.plugins import is_file_spec
 from daedal.spaces.variables import Value
 
 if TYPE_CHECKING:
     from daedal.result.result import Result
 
-_MOST_LISTED = 10  # constraints that are violated
+_MOST_LISTED = 10  # violated constraints
+_WIDTH, _HEIGHT, _MOST_POINTS = 220, 36, 120
+_BOX = (
+    "display:inline-block;box-sizing:border-box;max-width:min(44em,100%);overflow-wrap:anywhere;padding:10px 14px;"
+    "border:1px solid #8888;border-radius:6px;line-height:1.5"
+)
+_SOFT = "opacity:.7;font-size:.9em"
 
 
 def verdict(result: Result) -> str:
-    """Say in two words how it went."""
+    """Return one or two words for how the run ended."""
     if not result.feasible:
         return "nothing feasible found"
     return {True: "solved", False: "not solved", None: "done"}[result.success]
 
 
 def problem_text(result: Result) -> str:
-    """Call the objective by a name that fits a title: a file without its folders, and a lambda as what it is."""
+    """Return a name of the objective that fits a title: a file without its folders."""
     if is_file_spec(result.problem):
         return os.path.basename(result.problem)
     return "a function (lambda)" if result.problem == "<lambda>" else result.problem
 
 
 def fitness_text(result: Result) -> str:
-    """Write a value to ten digits, and a mean with as many as its standard error has two of."""
+    """Return the best value to ten digits, or a mean to the second digit of its standard error."""
     error = result.standard_error
     if error is None or not math.isfinite(error):
         return f"{result.fitness + 0.0:.10g}"  # no -0
@@ -40,7 +47,7 @@ def fitness_text(result: Result) -> str:
 
 
 def effort_text(result: Result) -> str:
-    """Say what a run has cost."""
+    """Return the evaluations, generations and CPU time of a run."""
     free = f" ({free_text(result)})" if result.cached else ""
     return (
         f"{counted(calls_of(result), 'call')} of the objective{free}, "
@@ -50,40 +57,40 @@ def effort_text(result: Result) -> str:
 
 
 def calls_of(result: Result) -> int:
-    """Give how many rows the objective was called for, which is what `max_evaluations` limits."""
+    """Return the number of evaluations that count for `max_evaluations`."""
     return result.evaluated + result.failed
 
 
 def free_text(result: Result) -> str:
-    """Say how many rows came again, or were in a cache, and cost no call."""
+    """Return the number of repeated candidates as a text."""
     return f"{counted(result.cached, 'repeated row')} {'was' if result.cached == 1 else 'were'} free"
 
 
 def evaluations_title(*, repeated: bool) -> str:
-    """Call an axis of evaluations, which has more than calls of the objective where rows came again."""
+    """Return the title of an axis of evaluations."""
     return "evaluations, repeated rows included" if repeated else "evaluations"
 
 
 def violation_text(result: Result) -> str:
-    """Say by how much x is not feasible; nothing where it is, or nobody knows."""
+    """Return by how much x violates constraints; an empty text if it is feasible, or the violation is not known."""
     if result.feasible or not math.isfinite(result.violation):
         return ""
     broken = [(k, amount) for k, amount in enumerate(result.violations, start=1) if amount > 0]
     each = ", ".join(f"{amount:.6g} of constraint {k}" for k, amount in broken[:_MOST_LISTED])
     more = f", {len(broken) - _MOST_LISTED} more" if len(broken) > _MOST_LISTED else ""
-    of_which = f" in sum: {each}{more}" if len(result.violations) > 1 else ""
+    of_which = f" in total: {each}{more}" if len(result.violations) > 1 else ""
     return f"not feasible, by {result.violation:.10g}{of_which}"
 
 
 def value_text(value: Value) -> str:
-    """Write a value for eyes; texts as they are, lists with blanks."""
+    """Return a value as people read it: lists with blanks, yes and no."""
     if isinstance(value, list):
         return " ".join(map(str, value)) if value else "none"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def short_number(value: float, digits: int = 6) -> str:
-    """Write the number of a tick or a label.
+    """Return the short form of a number, for ticks and labels.
 
     Examples
     --------
@@ -94,3 +101,45 @@ def short_number(value: float, digits: int = 6) -> str:
         if value >= size:
             return f"{value / size:.{digits}g}{letter}"
     return f"{value:.{digits}g}"
+
+
+# ---------------------------------------------------------------- the card of notebooks
+
+
+def card(result: Result) -> str:
+    """Return an HTML card: the best value, the problem, why the run ended, and its effort.
+
+    The report has more, such as interactions: see `Result.report`.
+    """
+    goal = "" if result.optimum is None else f" of {result.optimum:.10g}"
+    name = f" on {problem_text(result)}" if result.problem else ""
+    lines = [
+        f"<div><b>{_escaped(fitness_text(result) + goal)}</b>, {_escaped(verdict(result))}</div>",
+        f'<div style="{_SOFT}">{_escaped(f"{result.algorithm}{name}, seed {result.seed}")}</div>',
+        sparkline([record.best for record in result.history]),
+        f"<div>{_escaped(result.stop.message)}</div>",
+        f'<div style="{_SOFT}">{_escaped(effort_text(result))}</div>',
+    ]
+    return f'<div style="{_BOX}">{"".join(lines)}</div>'
+
+
+def sparkline(values: list[float]) -> str:
+    """Draw values as a small line in SVG; an empty text if no two differ."""
+    step = max(1, -(-len(values) // _MOST_POINTS))
+    finite = [value for value in [*values[:-1:step], *values[-1:]] if math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    if not high > low or not math.isfinite(high - low):
+        return ""
+    points = [
+        (2 + (_WIDTH - 4) * place / (len(finite) - 1), 2 + (_HEIGHT - 4) * (1 - (value - low) / (high - low)))
+        for place, value in enumerate(finite)
+    ]
+    drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return (
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="best value by generation">'
+        f'<polyline points="{drawn}" fill="none" stroke="#3f7fbd" stroke-width="2"/></svg>'
+    )
+
+
+def _escaped(text: str) -> str:
+    return html.escape(printable(text))

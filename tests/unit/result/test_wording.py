@@ -1,15 +1,17 @@
-"""A result in words: calls, repeats, titles, and where the best value stands."""
+"""A result in words and as a card, and the curve of its best value."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
+import numpy as np
 import pytest
-from report_helpers import full_result
+from report_helpers import EVIL, SHOWN_EVIL, full_result, read_html
 
-from daedal.result.best_curve import best_curve
-from daedal.result.wording import effort_text, fitness_text, problem_text
+from daedal.result.trace import best_curve
+from daedal.result.wording import effort_text, fitness_text, problem_text, sparkline
 
 
 def test_calls_come_first_and_what_was_repeated_was_free() -> None:
@@ -50,3 +52,38 @@ def test_the_best_value_stands_where_it_was_found(changes: dict[str, Any], point
     )
     result = dataclasses.replace(result, **{"history": history} | changes)
     assert best_curve(result, result.history) == points
+
+
+def test_a_card_has_the_answer_and_the_effort() -> None:
+    result = full_result(optimum=20.0, success=True)
+    card = read_html(result._repr_html_())
+    assert "20 of 20" in card.text
+    assert "solved" in card.text
+    assert "umda on ones, seed 1" in card.text
+    assert result.stop.message in card.text
+    assert f"{result.evaluated} calls" in card.text
+    assert card.count("polyline") == 1
+
+
+def test_a_card_shows_texts_and_obeys_none() -> None:
+    plain = full_result()
+    evil = full_result(problem=EVIL, algorithm=EVIL, names=tuple(f"{EVIL}{i}" for i in range(20)))
+    card = read_html(evil._repr_html_())
+    assert [tag for tag, _ in card.tags] == [tag for tag, _ in read_html(plain._repr_html_()).tags]
+    assert card.text.count(SHOWN_EVIL) == 2  # problem and algorithm
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [2.0, 2.0], [-math.inf, math.nan], [-1e308, 1e308]])
+def test_no_line_where_there_is_nothing_to_see(values: list[float]) -> None:
+    assert sparkline(values) == ""
+
+
+def test_a_long_line_is_thinned_and_keeps_its_end() -> None:
+    drawn = sparkline([*np.sqrt(np.arange(10_000)).tolist(), 200.0])
+    assert drawn.count(",") <= 130
+    assert drawn.split('points="')[1].split('"')[0].endswith("218.0,2.0")
+
+
+def test_a_card_of_a_run_without_a_trace_or_a_history() -> None:
+    card = read_html(full_result(trace=None, history=())._repr_html_())
+    assert card.count("svg") == 0
