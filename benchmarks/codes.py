@@ -137,7 +137,7 @@ def rows(seeds: range, only: list[str] | None) -> Iterator[str]:
         results = [daedal.maximize(**make(seed), seed=seed, max_evaluations=most) for seed in seeds]
         solved = [result.evaluations_to_best for result in results if result.success]
         calls = f"{statistics.fmean(solved):,.0f}" if solved else ""
-        spent = statistics.fmean(result.evaluated for result in results)
+        spent = statistics.fmean(result.evaluations for result in results)
         yield f"| {problem} | {code} | {len(solved)} of {len(results)} | {calls} | {spent:,.0f} |"
 
 

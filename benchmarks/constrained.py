@@ -110,7 +110,7 @@ def main() -> None:
             )
             for seed in range(1, given.seeds + 1)
         ]
-        solved = [result.evaluated for result in results if result.success]
+        solved = [result.evaluations for result in results if result.success]
         mean = f"{fmean(solved):,.0f}" if solved else ""
         infeasible = sum(not result.feasible for result in results)
         print(f"| {case.name} | {len(solved)} of {given.seeds} | {mean} | {infeasible} |", flush=True)

@@ -197,7 +197,7 @@ def show(came: dict[str, Any], expected: dict[str, Any], faults: Faults, endings
     print("\n| what came of it | times |\n|---|--:|")
     for kind, times in sorted(endings.items()):
         print(f"| {kind} | {times:,} |")
-    names = ("x", "fitness", "evaluations", "carried_out", "cached", "failed", "batches", "generations")
+    names = ("x", "fitness", "evaluations", "failed", "repeated", "batches", "generations")
     print("\n| | undisturbed | under faults |\n|---|---|---|")
     for name in names:
         print(f"| {name} | {expected.get(name)} | {came.get(name)} |")

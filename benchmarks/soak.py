@@ -37,12 +37,12 @@ def long_run(evaluations: int) -> dict[str, Any]:
     result = daedal.maximize(lambda x: landscape.evaluate(x.astype("uint8")), N, seed=1, max_evaluations=evaluations)
     return {
         "algorithm": f"{result.algorithm} ({result.explanation})",
-        "calls": result.evaluated,
         "evaluations": result.evaluations,
+        "repeated": result.repeated,
         "generations": result.generations,
         "minutes": round((time.monotonic() - started) / 60, 1),
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "done": result.evaluated >= evaluations,
+        "done": result.evaluations >= evaluations,
     }
 
 

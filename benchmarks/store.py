@@ -27,10 +27,10 @@ REPEATS = 5
 # no two runs of a cell take the same time, so that there is something to rank.
 COPIES = f"""
 WITH RECURSIVE seeds (new) AS (SELECT 1 UNION ALL SELECT new + 1 FROM seeds WHERE new < {SEEDS - 1})
-INSERT INTO runs (cell, seed, status, success, best, optimum, evaluations_to_best, evaluations, unique_evaluations,
+INSERT INTO runs (cell, seed, status, success, best, optimum, evaluations_to_best, evaluations, repeated,
     generations, cpu_seconds_to_best, cpu_seconds, stop, x, environment, finished)
 SELECT cell, new, status, new * 7 % 5 <= (cell - 1) % 5, best, optimum, evaluations_to_best + new * 37 % 101,
-    evaluations + 101, unique_evaluations, generations, cpu_seconds_to_best * (1 + new * 61 % 997 / 997.0),
+    evaluations + 101, repeated, generations, cpu_seconds_to_best * (1 + new * 61 % 997 / 997.0),
     2 * cpu_seconds, stop, x, environment, finished
 FROM runs CROSS JOIN seeds
 """

@@ -31,4 +31,4 @@ if __name__ == "__main__":
     result = daedal.maximize("trap:k=4,n=20", **how)
     climbs = result.history[-1].info["climbs"]
     print(f"{climbs} climbs: {result.fitness:.0f} of {result.optimum:.0f}")
-    print(f"{result.evaluated:,} evaluations, {result.cached:,} repeated ones were free")
+    print(f"{result.evaluations:,} evaluations, {result.repeated:,} repeated ones were free")

@@ -100,8 +100,8 @@ class Engine:
         Rows to begin with, shape (rows, n); None without any.
     target
         Value that is good enough; None without one. Searches need not look at it: the run stops when it is reached.
-    evaluations
-        Candidates that were passed to the engine and have their values, repeated ones included.
+    answered
+        Candidates that searches asked for and got the values of, repeated ones included.
     explanation
         What the search chose to do, for the user.
     insight, contenders
@@ -141,7 +141,7 @@ class Engine:
         self.width = 1
         self.initial: Bits | None = None
         self.target: float | None = None
-        self.evaluations = 0
+        self.answered = 0
         self.explanation: str | Callable[[], str] = ""
         self.popsize: int | None = None
         self.info: dict[str, float] = {}
@@ -210,7 +210,7 @@ class Engine:
         elif self._is_idle(len(candidates)):
             await _pause(_for_ever)
         found = [values[c] for c in candidates]
-        self.evaluations += len(found)
+        self.answered += len(found)
         self.told += found
         return found
 
@@ -227,7 +227,7 @@ class Engine:
 
         if candidates:
             await _pause(until_all_are_measured)
-        self.evaluations += len(found)
+        self.answered += len(found)
         self.told += found
         return found
 

@@ -30,7 +30,7 @@ def attempt(case: Case) -> Tried:
     problems: list[str] = []
     shown = []
     for turn in range(rng.choice((1, 1, 2))):  # what goes on is broken off, too
-        calls = rng.randint(1, max(1, int(expected["carried_out"] * 0.7)))
+        calls = rng.randint(1, max(1, int(expected["evaluations"] * 0.7)))
         shown.append(f"{signal.Signals(number).name} after {calls} calls")
         line = _going_on(case, mode, words)
         problems += _signalled(case, line, number, calls, name=f"-{turn}", to_group=rng.random() < 0.5)

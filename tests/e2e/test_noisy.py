@@ -32,7 +32,7 @@ def test_a_report_has_the_error_of_its_mean(cli: Cli, problem: str) -> None:
     assert report["x"].count("1") == 20
     assert report["measurements"] >= 25
     assert abs(report["fitness"] - 20) < 4 * report["standard_error"] < 4
-    assert (report["evaluations"], report["cached"], report["success"]) == (400, 0, None)
+    assert (report["evaluations"], report["repeated"], report["success"]) == (400, 0, None)
     exact = read_report(cli("solve", "onemax:n=10", "--seed", 1, "--json"))
     assert (exact["standard_error"], exact["measurements"]) == (None, 1)
 

@@ -252,4 +252,4 @@ def test_an_objective_that_breaks_its_process_has_its_result_all_the_same(name: 
     (tmp_path / "strange.py").write_text(STRANGE)
     how = ("--n", 6, "-a", "umda", "--popsize", 8, "--max-evaluations", 12, "--json")
     done = cli("solve", f"strange.py:{name}", *how, cwd=tmp_path)
-    assert read_report(done)["carried_out"] <= 12
+    assert read_report(done)["evaluations"] <= 12

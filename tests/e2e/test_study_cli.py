@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from study_helpers import OLD_STUDY, old_store, stored, timeless
+from study_helpers import stored, timeless
 
 import daedal
 from daedal.studies.analysis import analyse
@@ -109,7 +109,7 @@ def test_each_run_is_that_of_its_seed(made: Made) -> None:
         how |= {"target": 0.0, "minimize": True} if row["problem"] == "zeros" else {}
         result = daedal.maximize(objective, n, **how)
         assert (row["status"], row["stop"], row["x"]) == ("done", result.stop.value, to_text(result.x))
-        assert (row["best"], row["unique_evaluations"]) == (result.fitness, result.evaluated)
+        assert (row["best"], row["evaluations"]) == (result.fitness, result.evaluations)
         for name in ("success", "optimum", "evaluations", "evaluations_to_best", "generations", "batches"):
             assert row[name] == getattr(result, name), name
 
@@ -138,7 +138,7 @@ def test_a_study_goes_on_with_what_is_new(copy: Path, made: Made, here: Any, tmp
     assert "again" in done.stdout
     assert "--confirm 1 holds, as before; --confirm 0 ends it" in here(*run).stderr
     lines = json.loads(here("study", "table", "--store", copy, "--format", "json").stdout)
-    assert {line["confirmed_runs"] for line in lines if line["evaluations"] is not None} == {1}
+    assert {line["confirmed_runs"] for line in lines if line["evaluations_to_best"] is not None} == {1}
 
 
 def test_an_algorithm_of_a_file_is_run_by_workers_and_shown_without_its_file(here: Any, tmp_path: Path) -> None:
@@ -152,23 +152,6 @@ def test_an_algorithm_of_a_file_is_run_by_workers_and_shown_without_its_file(her
         assert (row["algorithm"], row["popsize"], row["success"]) == ("Guess", None, True)
         assert row["evaluations"] == 3 * row["batches"]
     assert here("study", "table", "--store", tmp_path / "results.db").stdout == done.stdout
-
-
-def test_an_older_store_is_shown_unchanged_and_goes_on(here: Any, tmp_path: Path) -> None:
-    store = old_store(tmp_path / "old.db", **{"'umda'": "'ours'", '"umda"': '"ours"'})  # which nobody knows here
-    before = store.read_bytes()
-    for words in (("status",), ("table",), ("table", "--sizes"), ("plot", "-o", tmp_path / "figures"), ("export",)):
-        done = here("study", *words, "--store", store)
-        assert done.returncode == 0, done.stderr
-        assert words[0] == "plot" or "ours" in done.stdout
-    assert store.read_bytes() == before
-    store.unlink()
-    run = ("study", "run", tmp_path / "study.toml", "--store", old_store(store), "--workers", 1)
-    (tmp_path / "study.toml").write_text(OLD_STUDY)
-    assert here(*run).stderr.splitlines()[-1].startswith("nothing was left to run; 4 of this study were in")
-    (tmp_path / "study.toml").write_text(OLD_STUDY.replace("runs = 2", "runs = 3"))
-    assert here(*run).stderr.splitlines()[-1].startswith("2 runs made; 4 of this study were in")
-    assert [row["batches"] for row in stored(store).values()] == [None] * 4 + [3, 3]
 
 
 # Tables

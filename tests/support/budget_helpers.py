@@ -24,9 +24,9 @@ Runs = dict[str, dict[int, Run]]
 
 def runs_of(best: list[float], *, solved: int = 0, calls: int = 100, **more: Any) -> dict[int, Run]:
     """Make runs with these best values, from seed 0 on, of which the first are solved, each with one call more."""
-    given: dict[str, Any] = {"total_seconds": 0.5, "batches": 4} | more
+    given: dict[str, Any] = {"cpu_seconds": 0.5, "batches": 4} | more
     return {
-        seed: Run(seed=seed, status="done", success=seed < solved, best=value, calls=calls + seed, **given)
+        seed: Run(seed=seed, status="done", success=seed < solved, best=value, evaluations=calls + seed, **given)
         for seed, value in enumerate(best)
     }
 

@@ -61,7 +61,7 @@ class ARun:
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=Clock)
     has_begun: bool = True
-    calls: int = 0
+    evaluations: int = 0
     rows: int = 0
     answered: int = 0
 
@@ -70,7 +70,7 @@ class ARun:
         return RunProgress(
             has_begun=self.has_begun,
             seconds=self.clock.now - 1000.0,
-            calls=self.calls,
+            evaluations=self.evaluations,
             rows=self.rows,
             answered=self.answered,
         )

@@ -51,8 +51,8 @@ def a_snapshot(
                 success=(slow <= seed) if solved else None,
                 best=best[-1],
                 optimum=(0.0 if minimize else 20.0) if solved else None,
-                evaluations=at[-1] - seed,
-                seconds=0.1,
-                total_evaluations=at[-1],
+                evaluations_to_best=at[-1] - seed,
+                cpu_seconds_to_best=0.1,
+                evaluations=at[-1],
             )
     return Snapshot(study=study, runs=runs, histories=histories)

@@ -155,7 +155,7 @@ def uncalled(path: Path) -> int:
 def killed_and_resumed(name: str, path: Path, rng: random.Random) -> dict[str, Any]:
     """Run an algorithm to its end in as many processes as it takes."""
     expected = run(name, Killed())
-    last = expected.evaluated - 20  # so that no run is over before it was killed
+    last = expected.evaluations - 20  # so that no run is over before it was killed
     moments = rng.sample(MOMENTS, KILLS)
     endings, stood = [], []
     for moment, at in zip(moments, sorted(rng.sample(range(1, last), KILLS)), strict=True):
@@ -169,7 +169,7 @@ def killed_and_resumed(name: str, path: Path, rng: random.Random) -> dict[str, A
     endings.append(in_a_child(lambda: answer.write_text(as_json(run_or_resume(name, path, Killed(), 3)))))
     return {
         "expected": json.loads(as_json(expected)),
-        "evaluated": expected.evaluated,
+        "evaluated": expected.evaluations,
         "endings": endings,
         "stood": stood,
         "came": json.loads(answer.read_text()),

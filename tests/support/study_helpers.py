@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import sqlite3
 from collections.abc import Callable
@@ -32,26 +31,6 @@ def ones(x):
         time.sleep(1000)
     return x.sum(axis=1)
 """
-OLD_STUDY = """
-runs = 2
-popsizes = [20]
-problems = ["onemax:n=6"]
-algorithms = ["umda", { name = "slow", algorithm = "pbil", settings = { learning_rate = 0.01 } }]
-limits = { max_generations = 2 }
-"""
-
-
-def old_store(path: Path, **other_words: str) -> Path:
-    """Make a store of the first version, with four runs of OLD_STUDY; words in it may be others."""
-    text = (Path(__file__).parent / "store_v1.sql").read_text()
-    for word, other in other_words.items():
-        text = text.replace(word, other)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(text)
-        connection.create_function("digest", 1, lambda content: hashlib.sha256(content.encode()).hexdigest())
-        with connection:
-            connection.execute("UPDATE cells SET key = digest(content)")
-    return path
 
 
 def stored(path: Path) -> dict[tuple[str, int], dict[str, Any]]:

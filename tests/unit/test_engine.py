@@ -57,7 +57,7 @@ def test_a_search_goes_on_when_all_of_its_values_are_there_in_their_order() -> N
     assert engine.is_over
     assert task.result == [[1.0, 2.0, 3.0], [0.0]]
     assert engine.archive.order == [7, 1, 3, 0]
-    assert (engine.best, engine.best_value, engine.evaluations) == (7, 3.0, 4)
+    assert (engine.best, engine.best_value, engine.answered) == (7, 3.0, 4)
 
 
 def test_a_repeated_candidate_is_free_and_has_its_parent_from_the_first_time() -> None:
@@ -70,7 +70,7 @@ def test_a_repeated_candidate_is_free_and_has_its_parent_from_the_first_time() -
     assert run_in_batches(engine, ones) == [[1], [2, 3]]
     assert task.result == [1.0, 1.0, 2.0, 1.0]
     assert dict(zip(engine.archive.order, engine.archive.parents, strict=True)) == {1: 0, 2: 1, 3: 1}
-    assert engine.evaluations == 6
+    assert engine.answered == 6
     assert engine.told == [1.0, 1.0, 1.0, 1.0, 2.0, 1.0]
 
 

@@ -151,8 +151,8 @@ def _result(result: Result) -> dict[str, object]:
         "success": result.success,
         "stop": result.stop.value,
         "popsize": result.popsize,
-        "calls": result.evaluated,
         "evaluations": result.evaluations,
+        "repeated": result.repeated,
         "batches": result.batches,
         "generations": result.generations,
         "cpu_seconds": result.cpu_seconds,
@@ -187,9 +187,7 @@ def compare(
     ],
     budget: Annotated[
         list[int] | None,
-        typer.Option(
-            metavar="CALLS", help="Compare the best values after so many calls of the objective; repeat it for others."
-        ),
+        typer.Option(metavar="EVALUATIONS", help="Compare the best values after so many evaluations. Can be repeated."),
     ] = None,
     popsize: options.Popsize = None,
     runs: Annotated[int, typer.Option(help="Runs of each algorithm, with the seeds from --seed on.")] = 10,
@@ -233,16 +231,16 @@ def compare(
     with stdout_kept():
         objectives = {one: read_objective(one, config.size) for one in problems}
     cells = [
-        (Place(problem=one, budget=calls, algorithm=name), _with_budget(config, objectives[one], chosen[name], calls))
+        (Place(problem=one, budget=most, algorithm=name), _with_budget(config, objectives[one], chosen[name], most))
         for one in problems
-        for calls in budgets
+        for most in budgets
         for name in chosen
     ]
     # run by run, so that an interrupted comparison is fair to all
     configs = [replace(one, seed=check_seed(seed + run)) for run in range(runs) for _, one in cells]
     for place, one in cells:
         for warning in filter(None, (one.budget_warning(), one.duration_warning())):
-            at = "" if place.budget is None else f" on {place.problem} with {place.budget:,} calls"
+            at = "" if place.budget is None else f" on {place.problem} with {place.budget:,} evaluations"
             say(f"warning: {place.algorithm}{at}: {warning}")
     with stdout_kept():
         results, interrupted = _run(configs, workers)
@@ -268,9 +266,9 @@ def _budgets(given: list[int], problems: list[str], max_evaluations: int | None)
         raise ValueError("expected --budget or --max-evaluations, got both: a budget is what ends a run")
     if not given and len(problems) > 1:
         raise ValueError(f"expected one problem, or --budget B to compare on several, got {len(problems)}")
-    for calls in given:
-        if calls < 1:
-            raise ValueError(f"expected --budget of at least 1 call of the objective, got --budget {calls}")
+    for most in given:
+        if most < 1:
+            raise ValueError(f"expected --budget of at least 1 evaluation, got --budget {most}")
     return [*sorted(set(given))] or [None]
 
 
@@ -342,8 +340,8 @@ def _cells(name: str, summary: Summary) -> dict[str, str]:
         "algorithm": printable(name),
         **runs,
         "mean best": f"{summary.best:.6g}",
-        "evaluations to best": f"{summary.evaluations:,.0f}",
-        "+-": f"{summary.evaluations_sd:,.0f}",
+        "evaluations to best": f"{summary.evaluations_to_best:,.0f}",
+        "+-": f"{summary.evaluations_to_best_sd:,.0f}",
         "CPU s": seconds_text(summary.cpu_seconds),
         "CPU us/eval": f"{summary.cpu_seconds_per_evaluation * 1e6:.1f}",
     }
@@ -376,6 +374,7 @@ def _row(result: Result) -> dict[str, object]:
         "stop": result.stop.value,
         "evaluations": result.evaluations,
         "evaluations_to_best": result.evaluations_to_best,
+        "repeated": result.repeated,
         "batches": result.batches,
         "generations": result.generations,
         "cpu_seconds": result.cpu_seconds,

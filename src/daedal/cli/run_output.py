@@ -101,8 +101,7 @@ def _report(problem: str, result: Result) -> dict[str, object]:
         "explanation": result.explanation,
         "evaluations": result.evaluations,
         "evaluations_to_best": result.evaluations_to_best,
-        "carried_out": result.evaluated,
-        "cached": result.cached,
+        "repeated": result.repeated,
         "failed": result.failed,
         "failures": [{"x": failure.x, "error": failure.error} for failure in result.failures],
         "batches": result.batches,
@@ -118,6 +117,7 @@ def _record(record: Generation) -> dict[str, object]:
     return {
         "generation": record.generation,
         "evaluations": record.evaluations,
+        "repeated": record.repeated,
         "best": finite(record.best),
         "mean": finite(record.mean),
         "sd": record.sd,

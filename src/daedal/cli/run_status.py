@@ -37,7 +37,7 @@ class RunStatus:
         self.clock = clock
         self.best = Sparkline()
         self._records: deque[tuple[Generation, float]] = deque(maxlen=SHOWN)  # and when they came
-        self._first: tuple[float, int] | None = None  # seconds and calls when this process took over
+        self._first: tuple[float, int] | None = None  # seconds and evaluations when this process took over
 
     def add(self, record: Generation) -> None:
         """Take the record of a generation that is complete now."""
@@ -75,15 +75,19 @@ class RunStatus:
         return f"{doing}, {elapsed(seconds)}"
 
     def budget(self, progress: RunProgress) -> Budget | None:
-        """Say how much of the calls, or of the time, is used up, whichever is nearer its end; None: no limit."""
+        """Say how much of the evaluations, or of the time, is used up, whichever is nearer its end; None: no limit."""
         if self._first is None and progress.has_begun:
-            self._first = progress.seconds, progress.calls
-        limits, seconds, calls = self.view.limits, progress.seconds if progress.has_begun else 0.0, progress.calls
+            self._first = progress.seconds, progress.evaluations
+        limits, seconds, evaluations = (
+            self.view.limits,
+            progress.seconds if progress.has_begun else 0.0,
+            progress.evaluations,
+        )
         found = []
         if (most := limits.max_evaluations) is not None:
             left = self._seconds_left(progress, most)
             about = "" if left is None else f", about {duration(left)} left"
-            found.append(Budget(min(calls / most, 1.0), f"{calls:,} of {most:,} calls{about}"))
+            found.append(Budget(min(evaluations / most, 1.0), f"{evaluations:,} of {most:,} evaluations{about}"))
         if (longest := limits.max_seconds) is not None:
             left = max(math.ceil(longest - seconds), 0)
             text = f"{elapsed(seconds)} of {elapsed(longest)}, {elapsed(left)} left"
@@ -91,11 +95,11 @@ class RunStatus:
         return max(found, key=lambda one: one.share, default=None)
 
     def _seconds_left(self, progress: RunProgress, most: int) -> float | None:
-        """Give the time that the calls that are left will take, if they take as long as those so far."""
+        """Give the time that the evaluations that are left will take, if they take as long as those so far."""
         if self._first is None:
             return None
-        seconds, calls = progress.seconds - self._first[0], progress.calls - self._first[1]
-        return seconds / calls * max(most - progress.calls, 0) if calls else None
+        seconds, evaluations = progress.seconds - self._first[0], progress.evaluations - self._first[1]
+        return seconds / evaluations * max(most - progress.evaluations, 0) if evaluations else None
 
 
 def _cells(record: Generation) -> dict[str, str]:

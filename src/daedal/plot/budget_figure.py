@@ -1,4 +1,4 @@
-"""The figure of a study with budgets: the best value against the calls that it takes, one panel a problem."""
+"""The figure of a study with budgets: the best value against the evaluations that it takes, one panel a problem."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def draw_budgets(rows: Sequence[BudgetRow], names: Sequence[str] = ()) -> Figure
             if place % across == 0:
                 axes.set_ylabel("Best value, median and quartiles")
             if place + across >= len(panels):
-                axes.set_xlabel("Budget: calls of the objective")
+                axes.set_xlabel("Budget: evaluations")
         for axes in grid[len(panels) :]:
             axes.set_axis_off()
         if any(not row.complete for panel in panels for row in panel):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daedal.plot.style import COLOURS, GREY, LINES, MARKERS, draw_goal, log_axis, shortened
-from daedal.result.wording import evaluations_title
 from daedal.settings.checks import counted
 from daedal.studies.snapshot import (
     AnytimeCurve,
@@ -17,7 +16,6 @@ from daedal.studies.snapshot import (
     anytime_curves,
     first_evaluations,
     known_optimum,
-    rows_repeat,
     runtime_curves,
     shown_cell,
 )
@@ -44,7 +42,7 @@ def draw_anytime(axes: Axes, snapshot: Snapshot, problem: StudyProblem) -> dict[
             axes.plot(curve.evaluations[-1:], median[-1:], **_end_look(snapshot, curve.algorithm.name))
             lines[line] = curve_name(curve)
     draw_goal(axes, known_optimum(snapshot, problem), problem.target, minimize=problem.minimize)
-    axes.set_xlabel(_evaluations(snapshot, [problem]))
+    axes.set_xlabel("Evaluations")
     axes.set_ylabel("Best value" + (" (smaller is better)" if problem.minimize else ""))
     axes.set_title("median and quartiles", loc="right", fontsize=8, color=GREY)
     log_axis(axes)
@@ -86,16 +84,12 @@ def draw_runtime(axes: Axes, snapshot: Snapshot, problems: Sequence[StudyProblem
     if lines and not any_solved:
         said = f"no run has solved {'it' if len(problems) == 1 else 'any of them'}"
         axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", color=GREY)
-    axes.set_xlabel(_evaluations(snapshot, problems))
+    axes.set_xlabel("Evaluations")
     axes.set_ylabel("Share of runs solved")
     log_axis(axes)
     axes.set_ylim(-0.02, 1.04)
     axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
     return lines
-
-
-def _evaluations(snapshot: Snapshot, problems: Sequence[StudyProblem]) -> str:
-    return evaluations_title(repeated=rows_repeat(snapshot, problems)).capitalize()
 
 
 def curve_name(curve: AnytimeCurve | RuntimeCurve) -> str:

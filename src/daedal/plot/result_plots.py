@@ -15,7 +15,7 @@ from daedal.plot.style import COLOURS, GREY, axes_to_draw_on, draw_axes_legend, 
 from daedal.result import Result, Trace
 from daedal.result.trace import best_curve, best_found
 from daedal.result.variables import Linkage, learned_linkage, losses, ranked, variables_of
-from daedal.result.wording import evaluations_title, problem_text
+from daedal.result.wording import problem_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def convergence(result: Result, *, ax: Axes | None = None) -> Axes:
         if (found := best_found(result, result.history)) is not None:  # the last step may be at the very end
             axes.plot(*found, color=COLOURS[0], marker="o", markersize=5.0, clip_on=False, zorder=3, label="_found")
         draw_goal(axes, result.optimum, result.limits.target, minimize=result.minimize)
-        axes.set_xlabel(evaluations_title(repeated=result.cached > 0).capitalize())
+        axes.set_xlabel("Evaluations")
         axes.set_ylabel("Value" + (" (smaller is better)" if result.minimize else ""))
         axes.set_title(plain_text(_title(result)), loc="left")
         axes.margins(x=0.02, y=0.08)

@@ -51,7 +51,7 @@ def draw_sizes(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
         figure.suptitle(plain_text(shortened(name, 90)), fontsize=12, fontweight="bold")
         left, right = figure.subplots(1, 2, sharey=True)
         lines: dict[Artist, str] = {}
-        for axes, measure in ((left, "evaluations"), (right, "seconds")):
+        for axes, measure in ((left, "evaluations_to_best"), (right, "cpu_seconds_to_best")):
             drawn = [_draw_sizes(axes, one, found[one], measure, number) for number, one in enumerate(found)]
             lines = {line: one.name for line, one in zip(drawn, found, strict=True) if found[one]}
             draw_goal(axes, optimum, problem.target, minimize=problem.minimize)
@@ -67,7 +67,7 @@ def draw_sizes(study: Study, runs: Runs, problem: StudyProblem) -> Figure:
             lines[hollow] = "not all runs made"
         draw_legend(figure, lines)
         figure.draw_without_rendering()  # which lays it out: then it is known where there is room
-        for axes, measure in ((left, "evaluations"), (right, "seconds")):
+        for axes, measure in ((left, "evaluations_to_best"), (right, "cpu_seconds_to_best")):
             draw_labels(axes, _labels(found, measure))
     return figure
 

@@ -11,7 +11,6 @@ from daedal.report.markup import escaped, folded, named_values, paragraph, table
 from daedal.report.page import Part, Section
 from daedal.result import Result
 from daedal.result.wording import (
-    calls_of,
     fitness_text,
     free_text,
     problem_text,
@@ -64,11 +63,11 @@ def _facts(result: Result) -> str:
     if result.measurements > 1:
         goal = f"{goal}; mean of {result.measurements:,} measurements".lstrip("; ")
     free = f"; {result.failed:,} failed" if result.failed else ""
-    free += f"; {free_text(result)}" if result.cached else ""
-    best_after = f"the best after {counted(result.evaluations_to_best, 'row')}"
+    free += f"; {free_text(result)}" if result.repeated else ""
+    best_after = f"the best after {result.evaluations_to_best:,}"
     facts = [
         ("best value" if result.feasible else "best value, not feasible", fitness_text(result), goal),
-        ("calls of the objective", f"{calls_of(result):,}", f"{best_after}{free}"),
+        ("evaluations", f"{result.evaluations:,}", f"{best_after}{free}"),
         ("generations", f"{result.generations:,}", f"{result.batches:,} batches" if result.batches else ""),
         ("time", seconds(result.seconds), f"{seconds(result.cpu_seconds)} of CPU"),
     ]
@@ -126,7 +125,7 @@ def failures(result: Result) -> Section | None:
         return None
     shown = result.failures[:_FAILURES_SHOWN]
     rows = [(f"<code>{escaped(_short(one.x))}</code>", escaped(one.error)) for one in shown]
-    said = f"{result.failed:,} of {counted(calls_of(result), 'call')} failed."
+    said = f"{result.failed:,} of {counted(result.evaluations, 'evaluation')} failed."
     if result.failed > len(shown):
         said += " This is the first." if len(shown) == 1 else f" These are the first {len(shown):,}."
     return Section("failures", "What failed", [paragraph(said), table(("row", "error"), rows)])

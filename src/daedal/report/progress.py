@@ -14,7 +14,6 @@ from daedal.report.markup import paragraph
 from daedal.report.page import Figure, Part, Row, Section
 from daedal.result import Result
 from daedal.result.trace import best_curve, best_found
-from daedal.result.wording import calls_of, evaluations_title
 from daedal.types import Json
 
 _MOST_BARS = 200
@@ -52,7 +51,7 @@ def progress(result: Result) -> Section | None:
         "height": 380,
         "hovermode": "x unified",
         "legend": {"traceorder": "reversed"},
-        "xaxis": axis(evaluations_title(repeated=result.cached > 0), range=[0, _ROOM * max(at)]),
+        "xaxis": axis("evaluations", range=[0, _ROOM * max(at)]),
         "yaxis": axis(f"value{worse}"),
         "shapes": shapes,
         "annotations": notes,
@@ -104,7 +103,7 @@ def _time_words(result: Result, total: float, called: float) -> list[Part]:
     if total <= 0:
         return []
     share = min(1.0, called / total)
-    took = f"{_percent(share)} of {seconds(total)} ({seconds(called / max(1, calls_of(result)))} a row)"
+    took = f"{_percent(share)} of {seconds(total)} ({seconds(called / max(1, result.evaluations))} a row)"
     advice = " More workers would help." if share > 0.5 and total > 10 else ""
     return [paragraph(f"The objective took {took}, the search {_percent(1 - share)}.{advice}")]
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from daedal.report.figures import COLOURS, DASHES, axis, band, level, line, log_axis, numbers
 from daedal.report.markup import escaped, paragraph
 from daedal.report.page import Figure, Part, Row
-from daedal.result.wording import evaluations_title
 from daedal.settings.checks import counted
 from daedal.studies.budgets import BudgetRow, analyse_budgets
 from daedal.studies.snapshot import (
@@ -24,7 +23,6 @@ from daedal.studies.snapshot import (
     anytime_curves,
     first_evaluations,
     known_optimum,
-    rows_repeat,
     runtime_curves,
     shown_cells,
     size_curves,
@@ -121,7 +119,7 @@ def _budget_row(number: int, study: Study, rows: Sequence[BudgetRow]) -> Row:
     panels: list[tuple[str, str, Callable[[BudgetRow], float]]] = [
         ("solved", "runs solved (%)", solved),
         ("best", "median of the best value", lambda row: math.nan if row.spread is None else row.spread.median),
-        ("seconds", "CPU seconds", lambda row: math.nan if row.seconds is None else row.seconds.mean),
+        ("seconds", "CPU seconds", lambda row: math.nan if row.cpu_seconds is None else row.cpu_seconds.mean),
     ]
     algorithms = [one for one in study.algorithms if any(row.algorithm == one for row in rows)]
     figures = []
@@ -131,7 +129,7 @@ def _budget_row(number: int, study: Study, rows: Sequence[BudgetRow]) -> Row:
                     [value(row) for row in rows if row.algorithm == one])
             for one in algorithms
         ]  # fmt: skip
-        x_axis = log_axis("budget: calls of the objective", study.budgets, at=study.budgets)
+        x_axis = log_axis("budget: evaluations", study.budgets, at=study.budgets)
         y_axis = (
             _shares(title) if name == "solved" else axis(title) if name == "best" else log_axis(title, map(value, rows))
         )
@@ -165,7 +163,7 @@ def _runtime(
     ends = [end for one in curves for end in (*one.evaluations.tolist()[:1], max(1, one.longest))]
     first = min(ends if begin is None else [begin, *ends])
     data = [line for one in curves for line in _steps(snapshot.study, one, first)]
-    x_axis = log_axis(_evaluations(snapshot, problem), [first, *ends])
+    x_axis = log_axis("evaluations", [first, *ends])
     layout = _layout(x_axis, _shares("runs solved (%)"), height=360, hovermode="x unified")
     return Figure(name=f"runtime-{number}", data=data, layout=layout)
 
@@ -186,10 +184,6 @@ def _end(place: int, x: float, y: float) -> dict[str, Json]:
     marker: dict[str, Json] = {"size": 7, "symbol": symbol}
     more: dict[str, Json] = {"showlegend": False, "hoverinfo": "skip", "cliponaxis": False, "marker": marker}
     return line(numbers([x]), numbers([y]), "", colour, mode="markers", **more)
-
-
-def _evaluations(snapshot: Snapshot, problem: StudyProblem) -> str:
-    return evaluations_title(repeated=rows_repeat(snapshot, [problem]))
 
 
 def _named(curve: RuntimeCurve | AnytimeCurve) -> str:
@@ -215,9 +209,7 @@ def anytime_figures(snapshot: Snapshot) -> list[Part]:
         for one in found:
             data += _anytime_lines(snapshot.study, one)
         better = " (smaller is better)" if problem.minimize else ""
-        x_axis = log_axis(
-            _evaluations(snapshot, problem), [end for one in found for end in one.evaluations[[0, -1]].tolist()]
-        )
+        x_axis = log_axis("evaluations", [end for one in found for end in one.evaluations[[0, -1]].tolist()])
         layout = _layout(x_axis, axis(f"best value{better}"), height=360, hovermode="x unified")
         goal = known_optimum(snapshot, problem)
         goal, name = (problem.target, "target") if goal is None else (goal, "optimum")

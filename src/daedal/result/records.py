@@ -23,7 +23,7 @@ class Best:
     fitness
         Its fitness.
     generation, evaluations
-        When it was found; the whole batch it came in counts.
+        When it was found; all evaluations of its batch count.
     standard_error
         That of the fitness, where values scatter and it is the mean of several; None: not known, or there is none.
     measurements
@@ -47,7 +47,9 @@ class Generation:
     generation
         0 for the first one.
     evaluations
-        Rows evaluated so far.
+        Calls of the objective so far, one per candidate; failed ones are included.
+    repeated
+        Candidates so far that were free, because they were repeated or known.
     best
         Best fitness so far.
     mean
@@ -69,6 +71,7 @@ class Generation:
     best: float
     mean: float
     sd: float | None = None
+    repeated: int = 0
     batches: int = 0
     cpu_seconds: float = 0.0
     seconds: float = 0.0

@@ -55,12 +55,12 @@ class Result:
     stop
         Why the run ended; `stop.message` says it in a sentence.
     evaluations, evaluations_to_best
-        Rows evaluated in all, and up to the generation that found x; duplicates and others that are known count.
-    evaluated, cached, failed
-        What became of these rows: the objective gave a value; the value was known from before; it failed. The first
-        and the last are calls of the objective, which `max_evaluations` limits; what was known is free.
-    failures
-        The first rows that failed, and why.
+        Calls of the objective, one per candidate, in all and up to the batch that found x. `max_evaluations` limits
+        them, and evaluations that fail are included.
+    failed, failures
+        How many of them failed, and the first of these, with the reasons.
+    repeated
+        Candidates that were free, because they were repeated or known.
     batches
         Batches in which they were asked for; what can be evaluated side by side is in one batch.
     generations
@@ -109,10 +109,9 @@ class Result:
     stop: StopReason
     evaluations: int
     evaluations_to_best: int
-    evaluated: int
-    cached: int
     failed: int
     failures: tuple[Failure, ...]
+    repeated: int
     batches: int
     generations: int
     seconds: float

@@ -48,27 +48,16 @@ def fitness_text(result: Result) -> str:
 
 def effort_text(result: Result) -> str:
     """Return the evaluations, generations and CPU time of a run."""
-    free = f" ({free_text(result)})" if result.cached else ""
+    free = f" ({free_text(result)})" if result.repeated else ""
     return (
-        f"{counted(calls_of(result), 'call')} of the objective{free}, "
-        f"the best after {counted(result.evaluations_to_best, 'row')}, "
+        f"{counted(result.evaluations, 'evaluation')}{free}, the best after {result.evaluations_to_best:,}, "
         f"{counted(result.generations, 'generation')}, {result.cpu_seconds:.1f} s CPU"
     )
 
 
-def calls_of(result: Result) -> int:
-    """Return the number of evaluations that count for `max_evaluations`."""
-    return result.evaluated + result.failed
-
-
 def free_text(result: Result) -> str:
-    """Return the number of repeated candidates as a text."""
-    return f"{counted(result.cached, 'repeated row')} {'was' if result.cached == 1 else 'were'} free"
-
-
-def evaluations_title(*, repeated: bool) -> str:
-    """Return the title of an axis of evaluations."""
-    return "evaluations, repeated rows included" if repeated else "evaluations"
+    """Return how many candidates were free, because they were repeated or known."""
+    return f"{counted(result.repeated, 'repeated candidate')} {'was' if result.repeated == 1 else 'were'} free"
 
 
 def violation_text(result: Result) -> str:

@@ -193,7 +193,7 @@ class RunConfig:
     def _search_evaluations(self) -> int | None:
         """Return the evaluations that the budget has for the search."""
         most = self.algorithm.with_limits(self.limits).max_evaluations
-        return most if most is None or self.noise is None else self.noise.search_calls(most)
+        return most if most is None or self.noise is None else self.noise.search_evaluations(most)
 
     def budget_warning(self) -> str | None:
         """Return a warning, in a sentence, if the run has too few evaluations for its algorithm."""

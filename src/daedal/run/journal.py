@@ -81,10 +81,10 @@ class Journal:
         """Whether recorded values are left."""
         return self._left > 0
 
-    def budget(self, calls: int, most: int | None) -> int | None:
+    def budget(self, evaluations: int, most: int | None) -> int | None:
         """Return the limit on evaluations that is in force after so many of them; `most` is that of now."""
         for following, (_, limit) in zip(self.budgets[1:], self.budgets, strict=False):
-            if calls < following[0]:
+            if evaluations < following[0]:
                 return limit
         return most
 
@@ -147,7 +147,7 @@ class Journal:
         if self.file is None:
             return None
         before = self._records.get(record.generation)
-        if before is not None and before.evaluations == record.evaluations:
+        if before is not None and (before.evaluations, before.repeated) == (record.evaluations, record.repeated):
             return before
         from daedal.result.saved import record_to_json
 

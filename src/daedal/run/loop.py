@@ -39,7 +39,7 @@ class Outcome:
 
     best: Best
     stop: StopReason
-    evaluations: int
+    repeated: int
     history: tuple[Generation, ...]
     seconds: float
     cpu_seconds: float
@@ -111,17 +111,17 @@ class Run:
         self.tracer = Tracer(engine.n)
         self.has_begun = False  # and all is prepared
         self.history: list[Generation] = []
-        self.evaluated = 0  # candidates that the objective gave a value for
-        self.failed = 0  # candidates that it failed for
+        self.evaluations = 0  # calls of the objective, one per candidate, which `max_evaluations` limits
+        self.failed = 0  # those of them that failed
         self.failures: list[Failure] = []  # the first of these
         self.batches = 0
         self.under_way = 0  # candidates of this batch
         self.answered = 0  # those of them that have a value
         self.standing: Standing | None = None  # with constraints, the best candidate, exactly
         self.answer: tuple[float | None, int] = None, 1  # of a noisy run: standard error and measurements
-        self.evaluations_to_best = 0
+        self.evaluations_to_best: int | None = None
         self._best_generation = 0
-        self._recorded = 0  # evaluations up to the last record
+        self._recorded = 0  # candidates that had their values at the last record
         self._answered: int | None = None  # the candidate that a noisy search answers with
         self._interrupts = Interrupts() if interrupts is None else interrupts
         self._controls = self._interrupts if interrupts is None else nullcontext()  # what is given is entered already
@@ -129,14 +129,9 @@ class Run:
         engine.on_answer = self._take_answer
 
     @property
-    def calls(self) -> int:
-        """Candidates that the objective was called for, which `max_evaluations` limits."""
-        return self.evaluated + self.failed
-
-    @property
-    def evaluations(self) -> int:
-        """Candidates that searches asked for, and that have values; repeated ones count."""
-        return max(self.calls, self.engine.evaluations + len(self.engine.unfinished()))
+    def repeated(self) -> int:
+        """Candidates that were free, because they were repeated or known."""
+        return max(0, self.engine.answered + len(self.engine.unfinished()) - self.evaluations)
 
     # ------------------------------------------------------------ the loop
 
@@ -174,7 +169,8 @@ class Run:
             if not len(self.engine.archive):
                 raise  # nothing was evaluated yet
             self.stop = StopReason.INTERRUPTED
-        more = not self.history or self.evaluations > self.history[-1].evaluations
+        last = self.history[-1] if self.history else None
+        more = last is None or self.evaluations + self.repeated > last.evaluations + last.repeated
         if self.engine.told or (more and self.engine.unfinished()) or not self.history:
             self._record(final=True)
         self.journal.flush()
@@ -224,7 +220,7 @@ class Run:
                 arrived.extend((running.pop(one.tickets[0]), one) for one in single_answers(done))
             if arrived:
                 candidate, one = arrived.popleft()
-                self._note(one, [candidate], [self.calls])
+                self._note(one, [candidate], [self.evaluations])
                 self._tell([candidate], one.values, one.amounts)
                 self.batches += 1
             self._judge()
@@ -232,14 +228,14 @@ class Run:
     def _ask(self) -> list[int]:
         self.engine.left = self._left()
         batch = self.engine.ask()
-        if not self.engine.own_generations and self.engine.evaluations - self._recorded >= self.engine.n:
+        if not self.engine.own_generations and self.engine.answered - self._recorded >= self.engine.n:
             self._end_generation()
         return [] if self.stop is not None else batch
 
     def _left(self, running: int = 0) -> int | None:
         """Return the evaluations that the budget has left; while an old part is replayed, that of then."""
-        most = self.journal.budget(self.calls, self.limits.max_evaluations)
-        return None if most is None else max(0, most - self.calls - running)
+        most = self.journal.budget(self.evaluations, self.limits.max_evaluations)
+        return None if most is None else max(0, most - self.evaluations - running)
 
     def _end_search(self) -> None:
         """Say why nothing is asked for any more."""
@@ -301,9 +297,9 @@ class Run:
     def _numbers(self, size: int, known: Mapping[int, Answer]) -> Sequence[int]:
         """Return the number of each evaluation of a batch; what is free has none of its own."""
         if not known:
-            return range(self.calls, self.calls + size)
+            return range(self.evaluations, self.evaluations + size)
         paid = [at not in known or known[at][2] is not False for at in range(size)]
-        return [self.calls + before for before in itertools.accumulate(paid, initial=0)]
+        return [self.evaluations + before for before in itertools.accumulate(paid, initial=0)]
 
     def _rows(self, candidates: Sequence[int]) -> Bits:
         """Return candidates as the objective has them, shape (candidates, n)."""
@@ -311,7 +307,7 @@ class Run:
 
     def _note(self, done: Done, candidates: list[int], numbers: Sequence[int]) -> None:
         """Count the answers of the objective, and record them; a number is that of an evaluation of the run."""
-        self.evaluated += len(done.tickets) - len(done.errors)
+        self.evaluations += len(done.tickets)
         self.failed += len(done.errors)
         for at, error in done.errors.items():
             self._note_failure(candidates[done.tickets.index(at)], error)
@@ -332,7 +328,7 @@ class Run:
         """Count a value that was recorded in an earlier part of the run; other known values are free."""
         if error is False:
             return
-        self.evaluated += error is None
+        self.evaluations += 1
         self.failed += error is not None
         if isinstance(error, str):
             self._note_failure(candidate, error)
@@ -358,7 +354,7 @@ class Run:
                 self.standing is None or found.key(self.sign) > self.standing.key(self.sign)
             )
             self.standing = found if is_better else self.standing
-        if is_better or not self.evaluations_to_best:
+        if is_better or self.evaluations_to_best is None:
             self._notice_best()
 
     def _notice_best(self) -> None:
@@ -415,7 +411,7 @@ class Run:
         engine, sign, clock = self.engine, self.sign, self.clock
         told = np.array([*engine.told, *(engine.unfinished() if final else [])])
         engine.told = []
-        self._recorded = engine.evaluations
+        self._recorded = engine.answered
         mean, sd = mean_and_sd(told[is_feasible(told)])
         info = {name: _number(name, value) for name, value in engine.info.items()}
         best = engine.best_value
@@ -425,6 +421,7 @@ class Run:
         record = Generation(
             generation=len(self.history),
             evaluations=self.evaluations,
+            repeated=self.repeated,
             best=sign * best,
             mean=sign * mean,
             sd=sd,
@@ -452,7 +449,7 @@ class Run:
 
     def _check_time(self) -> None:
         """Stop in the middle of a batch when the time is up and there is something to show for it."""
-        if self.limits.max_seconds is not None and self._is_time_up() and self.evaluated:
+        if self.limits.max_seconds is not None and self._is_time_up() and self.evaluations > self.failed:
             raise OutOfTime
 
     # ------------------------------------------------------------ the result
@@ -470,7 +467,7 @@ class Run:
             x=x,
             fitness=value,
             generation=self._best_generation,
-            evaluations=self.evaluations_to_best,
+            evaluations=self.evaluations_to_best or 0,
             standard_error=error,
             measurements=measurements,
         )
@@ -484,7 +481,7 @@ class Run:
         return Outcome(
             best=best,
             stop=self.stop,
-            evaluations=self.evaluations,
+            repeated=self.repeated,
             history=tuple(self.history),
             seconds=self.clock.seconds,
             cpu_seconds=self.clock.cpu_seconds,

@@ -17,7 +17,7 @@ MOST_REPEATS = 10**9
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """Values scatter: the search gets a share of the calls, and a `Contest` the rest; see `maximize`."""
+    """Noise of the objective: the search gets a share of the evaluations, the final re-evaluation the rest."""
 
     repeats: int | None = None
 
@@ -27,11 +27,11 @@ class Noise:
             if self.repeats > MOST_REPEATS:
                 raise ValueError(f"expected at most {MOST_REPEATS:,} repeats, got repeats={self.repeats}")
 
-    def search_calls(self, calls: int) -> int:
-        """Give how many of so many calls are for the search."""
+    def search_evaluations(self, evaluations: int) -> int:
+        """Return how many of the evaluations are for the search."""
         from daedal.searches.noisy import search_share
 
-        return search_share(calls, self.repeats)
+        return search_share(evaluations, self.repeats)
 
 
 def noise_of(noisy: bool, repeats: int | None, *, initial: object = None) -> Noise | None:

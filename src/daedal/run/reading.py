@@ -53,6 +53,7 @@ def _so_far(file: RunFile, records: Sequence[Mapping[str, Any]]) -> Result:
     best = _best(rows, found, sign=sign, noisy=kept["noise"] is not None)
     paid = [one for one in found if not one.known]
     failed = [Failure(_shown(row, space), one.error) for row, one in zip(rows, found, strict=True) if one.error]
+    to_best = sum(not one.known for one in found[: best["place"] + 1])
     limits, last = Limits(**kept["limits"]), history[-1] if history else None
     goal = kept["optimum"] if limits.target is None else limits.target
     feasible = math.isfinite(best["fitness"]) and not best["violation"] > 0
@@ -65,17 +66,16 @@ def _so_far(file: RunFile, records: Sequence[Mapping[str, Any]]) -> Result:
         violations=best["violations"],
         success=_is_solved(best, goal, sign, feasible=feasible, noisy=kept["noise"] is not None),
         stop=StopReason.UNFINISHED,
-        evaluations=max(len(found), 0 if last is None else last.evaluations),
-        evaluations_to_best=best["place"] + 1,
-        evaluated=len(paid) - len(failed),
-        cached=max(0, (0 if last is None else last.evaluations) - len(paid)),
+        evaluations=len(paid),
+        evaluations_to_best=to_best,
         failed=len(failed),
+        repeated=max(len(found) - len(paid), 0 if last is None else last.repeated),
         failures=tuple(failed[:FAILURES_KEPT]),
         batches=0 if last is None else last.batches,
         generations=0 if last is None else last.generation,
         seconds=0.0 if last is None else last.seconds,
         cpu_seconds=0.0 if last is None else last.cpu_seconds,
-        cpu_seconds_to_best=_seconds_to(best["place"], history),
+        cpu_seconds_to_best=_seconds_to(to_best, history),
         history=history,
         algorithm=str(kept["algorithm"]),
         settings={name: value for name, value in kept["chosen"].items() if name != "popsize"},
@@ -145,8 +145,8 @@ def _is_solved(best: Mapping[str, Any], goal: float | None, sign: int, *, feasib
     return feasible and not noisy and meets(sign * best["fitness"], sign * goal)
 
 
-def _seconds_to(place: int, history: Sequence[Generation]) -> float:
-    return next((one.cpu_seconds for one in history if one.evaluations > place), 0.0)
+def _seconds_to(evaluations: int, history: Sequence[Generation]) -> float:
+    return next((one.cpu_seconds for one in history if one.evaluations >= evaluations), 0.0)
 
 
 def _shown(row: Bits, space: Any) -> str:

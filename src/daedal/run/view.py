@@ -41,15 +41,15 @@ class RunProgress:
         Whether all is prepared: kernels are compiled or loaded, and the clock runs.
     seconds
         Time on the clock, with that of the parts before.
-    calls
-        Rows that the objective was called for, and answered or failed for.
+    evaluations
+        Calls of the objective so far, one per candidate; failed ones are included.
     rows, answered
-        Rows of the batch under way, and how many of them have a value; 0 between batches.
+        Candidates of the batch under way, and how many of them have a value; 0 between batches.
     """
 
     has_begun: bool
     seconds: float
-    calls: int
+    evaluations: int
     rows: int
     answered: int
 
@@ -70,12 +70,12 @@ class RunView:
 def progress_of(under_way: Sequence[Run]) -> RunProgress:
     """Say how far a run is, if there is one already."""
     if not under_way:
-        return RunProgress(has_begun=False, seconds=0.0, calls=0, rows=0, answered=0)
+        return RunProgress(has_begun=False, seconds=0.0, evaluations=0, rows=0, answered=0)
     run = under_way[0]
     return RunProgress(
         has_begun=run.has_begun,
         seconds=run.clock.seconds,
-        calls=run.calls,
+        evaluations=run.evaluations,
         rows=run.under_way,
         answered=run.answered,
     )

@@ -30,7 +30,6 @@ from daedal.archive import Archive
 from daedal.engine import Engine
 from daedal.evaluation.caller import Objective
 from daedal.optimize import maximize
-from daedal.result.wording import calls_of
 from daedal.sklearn.search import subsets
 from daedal.spaces.space import Space
 from daedal.spaces.variables import Subset
@@ -181,7 +180,7 @@ class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         self.support_ = self.result_.mask
         self.n_features_ = int(self.support_.sum())
         self.score_ = self.result_.fitness
-        self.n_evaluations_ = calls_of(self.result_)
+        self.n_evaluations_ = self.result_.evaluations
         self.frequencies_, self.ranking_ = _frequencies(archives[0], self.support_)
         if scores.errors:
             warnings.warn(

@@ -174,8 +174,8 @@ class Measure:
 class Effort:
     """What the runs of one cell came to: how many were made, solved their problem, and were ended by an error.
 
-    Complete: all runs of the study are made. Evaluations and CPU seconds count until the best solution, batches over
-    whole runs. A measure is None where no run has it. Judged: one can tell whether a run solved the problem.
+    Complete: all runs of the study are made. Batches are those of whole runs. A measure is None where no run has it.
+    Judged: one can tell whether a run solved the problem.
     """
 
     popsize: int | None
@@ -184,8 +184,8 @@ class Effort:
     failed: int
     complete: bool
     best: Measure | None
-    evaluations: Measure | None
-    seconds: Measure | None
+    evaluations_to_best: Measure | None
+    cpu_seconds_to_best: Measure | None
     batches: Measure | None = None
     judged: bool = True
 
@@ -280,8 +280,8 @@ def _effort(
         failed=len(runs) - len(done),
         complete=all(seed in runs for seed in seeds),
         best=measure([run.best for run in done]),
-        evaluations=measure([run.evaluations for run in done], evaluations),
-        seconds=measure([run.seconds for run in done], seconds),
+        evaluations_to_best=measure([run.evaluations_to_best for run in done], evaluations),
+        cpu_seconds_to_best=measure([run.cpu_seconds_to_best for run in done], seconds),
         batches=measure([run.batches for run in done]),
         judged=all(run.success is not None for run in runs.values()),
     )
@@ -314,11 +314,17 @@ def _verdicts(
     if Unsettled.OPEN in chosen.values() or any(len(of) < study.runs for of in found.values()):
         return {}, {}
     done = {
-        name: {seed: run for seed, run in of.items() if run.evaluations is not None and run.seconds is not None}
+        name: {
+            seed: run
+            for seed, run in of.items()
+            if run.evaluations_to_best is not None and run.cpu_seconds_to_best is not None
+        }
         for name, of in found.items()
     }
-    evaluations = {name: {seed: float(run.evaluations or 0) for seed, run in of.items()} for name, of in done.items()}
-    seconds = {name: {seed: run.seconds or 0.0 for seed, run in of.items()} for name, of in done.items()}
+    evaluations = {
+        name: {seed: float(run.evaluations_to_best or 0) for seed, run in of.items()} for name, of in done.items()
+    }
+    seconds = {name: {seed: run.cpu_seconds_to_best or 0.0 for seed, run in of.items()} for name, of in done.items()}
     processors = {run.cpu for of in done.values() for run in of.values()}
     return (
         verdicts(evaluations, test=test, correct=correct),

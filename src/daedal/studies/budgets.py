@@ -32,7 +32,7 @@ class BudgetRow:
 
     Runs that failed are left out of all figures but the counts of runs. Solved is None where nobody can tell. The best
     value has the star of `Verdict`; `rank` is the place of its mean among the algorithms, where equal means share
-    theirs. Calls, batches and CPU seconds are those of whole runs; `ert` is the expected running time, see
+    theirs. Evaluations, batches and CPU seconds are those of whole runs; `ert` is the expected running time, see
     `expected_running_time`. Popsize is None where it is the algorithm's own choice.
     """
 
@@ -47,10 +47,10 @@ class BudgetRow:
     best: Measure | None
     spread: Spread | None
     rank: float | None
-    calls: Measure | None
+    evaluations: Measure | None
     batches: Measure | None
     ert: float | None
-    seconds: Measure | None
+    cpu_seconds: Measure | None
     optimum: float | None = None
 
 
@@ -108,10 +108,10 @@ def rows_of_budget(
                 best=measure(best, judged.get(algorithm.name)),
                 spread=spread(best) if best else None,
                 rank=places.get(algorithm.name),
-                calls=measure([run.calls for run in done]),
+                evaluations=measure([run.evaluations for run in done]),
                 batches=measure([run.batches for run in done]),
                 ert=expected_running_time(done),
-                seconds=measure([run.total_seconds for run in done]),
+                cpu_seconds=measure([run.cpu_seconds for run in done]),
                 optimum=next((run.optimum for run in done if run.optimum is not None), None),
             )
         )
@@ -162,19 +162,19 @@ def _all_known(values: Sequence[float | None]) -> list[float]:
 
 
 def expected_running_time(runs: Sequence[Run]) -> float | None:
-    """Give the calls of all runs over the number of solved runs; None where none is solved, or calls are not known.
+    """Compute the evaluations of all runs over the number of solved runs; None if none is solved or a count is unknown.
 
-    So many calls the first solution takes on average, if the run is made again and again until it is solved.
+    The first solution takes that many evaluations on average, if the run is made again and again until it is solved.
 
     Examples
     --------
-    >>> solved, not_solved = (Run(seed, "done", not seed, calls=100 + 200 * seed) for seed in (0, 1))
+    >>> solved, not_solved = (Run(seed, "done", not seed, evaluations=100 + 200 * seed) for seed in (0, 1))
     >>> expected_running_time([solved, not_solved, not_solved])
     700.0
     """
     solved = sum(run.success is True for run in runs)
-    calls = _all_known([run.calls for run in runs])
-    return sum(calls) / solved if solved and calls else None
+    evaluations = _all_known([run.evaluations for run in runs])
+    return sum(evaluations) / solved if solved and evaluations else None
 
 
 def spread(values: Sequence[float]) -> Spread:

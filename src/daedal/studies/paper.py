@@ -24,8 +24,8 @@ from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
 class Published:
     """What the paper reports of one problem, algorithm and level; a star is its mark of significance."""
 
-    evaluations: Measure
-    seconds: Measure
+    evaluations_to_best: Measure
+    cpu_seconds_to_best: Measure
 
 
 PublishedTable: TypeAlias = Mapping[tuple[str, str], Mapping[int, Published | None]]
@@ -49,7 +49,7 @@ def published() -> dict[tuple[str, str], dict[int, Published | None]]:
     for row in csv.DictReader(text.splitlines()):
         levels = found.setdefault((row["problem"], row["algorithm"]), {})
         levels[int(row["success_percent"])] = (
-            Published(evaluations=_measure(row, "evaluations"), seconds=_measure(row, "seconds"))
+            Published(evaluations_to_best=_measure(row, "evaluations"), cpu_seconds_to_best=_measure(row, "seconds"))
             if row["evaluations"]
             else None
         )

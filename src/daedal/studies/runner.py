@@ -100,7 +100,7 @@ class Progress:
         cells = self.study.cells_of(cell.problem, cell.algorithm)
         for other in reversed(cells[: cells.index(cell) + 1]):
             key = other.key
-            cpu = [run.total_seconds for run in self.runs.get(key, {}).values() if run.total_seconds is not None]
+            cpu = [run.cpu_seconds for run in self.runs.get(key, {}).values() if run.cpu_seconds is not None]
             took = self.took.get(key, cpu)  # a program that is waited for takes no CPU time of ours
             if took:
                 return sum(took) / len(took) * (cell.budget or cell.popsize or 1) / (other.budget or other.popsize or 1)
@@ -429,8 +429,8 @@ class Summary:
     runs: int
     solved: int | None
     best: float
-    evaluations: float
-    evaluations_sd: float
+    evaluations_to_best: float
+    evaluations_to_best_sd: float
     cpu_seconds: float
     cpu_seconds_per_evaluation: float
 
@@ -443,12 +443,13 @@ def as_run(result: Result) -> Run:
         success=result.success,
         best=result.score,
         optimum=result.optimum,
-        evaluations=result.evaluations_to_best,
-        seconds=result.cpu_seconds_to_best,
-        total_seconds=result.cpu_seconds,
+        evaluations_to_best=result.evaluations_to_best,
+        cpu_seconds_to_best=result.cpu_seconds_to_best,
+        cpu_seconds=result.cpu_seconds,
         batches=result.batches,
         generations=result.generations,
-        calls=result.evaluated,
+        evaluations=result.evaluations,
+        repeated=result.repeated,
     )
 
 
@@ -461,8 +462,8 @@ def summarise(results: Sequence[Result]) -> Summary:
         runs=len(results),
         solved=sum(known) if known else None,
         best=statistics.fmean(result.score for result in results),
-        evaluations=evaluations,
-        evaluations_sd=evaluations_sd,
+        evaluations_to_best=evaluations,
+        evaluations_to_best_sd=evaluations_sd,
         cpu_seconds=statistics.fmean(cpu),
         cpu_seconds_per_evaluation=sum(cpu) / sum(result.evaluations for result in results),
     )

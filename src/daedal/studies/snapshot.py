@@ -222,7 +222,7 @@ def runtime_curves(snapshot: Snapshot) -> list[RuntimeCurve]:
     >>> from daedal.studies.store import Run
     >>> from daedal.studies.spec import Study
     >>> study = Study.from_dict({"problems": ["onemax:n=9"], "algorithms": ["umda"], "popsizes": [50], "runs": 4})
-    >>> made = {seed: Run(seed, "done", seed > 0, evaluations=90 - seed) for seed in range(4)}
+    >>> made = {seed: Run(seed, "done", seed > 0, evaluations_to_best=90 - seed) for seed in range(4)}
     >>> (curve,) = runtime_curves(Snapshot(study=study, runs={study.cells()[0].key: made}))
     >>> curve.evaluations, curve.share
     (array([87, 88, 89]), array([0.25, 0.5 , 0.75]))
@@ -232,8 +232,10 @@ def runtime_curves(snapshot: Snapshot) -> list[RuntimeCurve]:
         made = made_runs(snapshot, cell)
         if not made or any(run.success is None for run in made.values()):
             continue
-        solved = [run.evaluations for run in made.values() if run.success and run.evaluations is not None]
-        taken = [one for run in made.values() for one in (run.evaluations, run.total_evaluations) if one is not None]
+        solved = [
+            run.evaluations_to_best for run in made.values() if run.success and run.evaluations_to_best is not None
+        ]
+        taken = [one for run in made.values() for one in (run.evaluations_to_best, run.evaluations) if one is not None]
         curves.append(
             RuntimeCurve(
                 problem=cell.problem,
@@ -258,8 +260,8 @@ def size_curves(snapshot: Snapshot) -> list[SizeCurve]:
             continue
         solved = [one.solved / one.runs if one.judged else np.nan for one in found]
         best, best_sd = _means([one.best for one in found])
-        evaluations, evaluations_sd = _means([one.evaluations for one in found])
-        seconds, seconds_sd = _means([one.seconds for one in found])
+        evaluations, evaluations_sd = _means([one.evaluations_to_best for one in found])
+        seconds, seconds_sd = _means([one.cpu_seconds_to_best for one in found])
         curves.append(
             SizeCurve(
                 problem=problem,
@@ -297,17 +299,6 @@ def failed_runs(snapshot: Snapshot) -> list[FailedRun]:
         for seed in seeds
         if seed in found and found[seed].status != DONE
     ]
-
-
-def rows_repeat(snapshot: Snapshot, problems: Sequence[StudyProblem]) -> bool:
-    """Whether runs of some problems, of the cells that stand for them, have counted rows that cost no call."""
-    made = [
-        run
-        for cell in shown_cells(snapshot.study, snapshot.runs)
-        if cell.problem in problems
-        for run in made_runs(snapshot, cell).values()
-    ]
-    return any((run.total_evaluations or 0) > run.calls for run in made if run.calls is not None)
 
 
 def known_optimum(snapshot: Snapshot, problem: StudyProblem) -> float | None:

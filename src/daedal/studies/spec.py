@@ -398,10 +398,10 @@ def _check_repeatable(algorithm: Algorithm) -> None:
 def read_budgets(given: object, limits: Mapping[str, object]) -> tuple[int, ...]:
     """Read budgets; they come from small to large, each once."""
     if not isinstance(given, list) or not given:
-        raise ValueError(f"expected budgets to be a list of at least one number of calls, got budgets={given!r}")
-    budgets = {check_whole("a budget", budget, least=1, hint="give calls of the objective") for budget in given}
+        raise ValueError(f"expected budgets to be a list of at least one number of evaluations, got budgets={given!r}")
+    budgets = {check_whole("a budget", budget, least=1, hint="a budget is a number of evaluations") for budget in given}
     if max(budgets) > _LARGEST_BUDGET:
-        raise ValueError(f"expected budgets of at most {_LARGEST_BUDGET:,} calls, got {max(budgets)}")
+        raise ValueError(f"expected budgets of at most {_LARGEST_BUDGET:,} evaluations, got {max(budgets)}")
     if "max_evaluations" in limits:
         raise ValueError("expected budgets or max_evaluations among the limits, got both: a budget is what ends a run")
     return tuple(sorted(budgets))

@@ -34,10 +34,10 @@ DONE, FAILED, KILLED = "done", "failed", "killed"
 
 _COLUMNS = """
 problem algorithm preset popsize budget seed status success best optimum evaluations_to_best evaluations
-unique_evaluations batches generations cpu_seconds_to_best cpu_seconds stop error x settings content daedal numpy numba
+repeated batches generations cpu_seconds_to_best cpu_seconds stop error x settings content daedal numpy numba
 python cpu finished cell
 """
-_WHOLE = "popsize budget seed evaluations_to_best evaluations unique_evaluations batches generations"
+_WHOLE = "popsize budget seed evaluations_to_best evaluations repeated batches generations"
 COLUMNS: dict[str, type] = {
     **dict.fromkeys(_COLUMNS.split(), str),
     "success": bool,
@@ -55,9 +55,7 @@ class Run:
     """What the analysis needs to know of a run.
 
     Failed: it raised, or ended its process; killed: its process was killed from outside. Success is None where it
-    cannot be known, False for a run that did not end well. Evaluations and CPU seconds count until the best solution;
-    batches are None in stores from before they were counted; calls of the objective, and evaluations in total, those
-    that were known included, are those of the whole run.
+    cannot be known, False for a run that did not end well.
     """
 
     seed: int
@@ -65,13 +63,13 @@ class Run:
     success: bool | None
     best: float | None = None
     optimum: float | None = None
-    evaluations: int | None = None
-    seconds: float | None = None
-    total_seconds: float | None = None
+    evaluations_to_best: int | None = None
+    cpu_seconds_to_best: float | None = None
+    cpu_seconds: float | None = None
     batches: int | None = None
     generations: int | None = None
-    calls: int | None = None
-    total_evaluations: int | None = None
+    evaluations: int | None = None
+    repeated: int | None = None
     error: str | None = None
     cpu: str | None = None
 
@@ -106,14 +104,14 @@ def _finite(value: float) -> float | None:
 
 
 APPLICATION = 0x0DAEDA15
-VERSION = 3
+VERSION = 1
 
 _CELL = """id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, algorithm TEXT NOT NULL,
     popsize INTEGER, settings TEXT NOT NULL, content TEXT NOT NULL"""
 _RESULTS = """
 CREATE VIEW results AS
     SELECT problem, algorithm, popsize, budget, seed, status, success, best, optimum, evaluations_to_best, evaluations,
-        unique_evaluations, batches, generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, settings, content,
+        repeated, batches, generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, settings, content,
         daedal, numpy, numba, python, cpu, finished, runs.id AS run
     FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment;
 """
@@ -132,34 +130,15 @@ CREATE TABLE environments (
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells, seed INTEGER NOT NULL, status TEXT NOT NULL,
     success INTEGER, best REAL, optimum REAL, evaluations_to_best INTEGER, evaluations INTEGER,
-    unique_evaluations INTEGER, generations INTEGER, cpu_seconds_to_best REAL, cpu_seconds REAL, stop TEXT, error TEXT,
+    repeated INTEGER, generations INTEGER, cpu_seconds_to_best REAL, cpu_seconds REAL, stop TEXT, error TEXT,
     x TEXT, environment INTEGER NOT NULL REFERENCES environments, finished TEXT NOT NULL, batches INTEGER,
     UNIQUE (cell, seed)
 );
 CREATE TABLE histories (run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, history BLOB NOT NULL);
 {_RESULTS}
 """
-MIGRATIONS = {
-    # Population sizes may be missing, and batches are counted. SQLite cannot allow NULL in a column that is there.
-    1: f"""
-DROP VIEW results;
-CREATE TABLE cells_2 ({_CELL});
-INSERT INTO cells_2 SELECT id, key, problem, algorithm, popsize, settings, content FROM cells;
-DROP TABLE cells;
-ALTER TABLE cells_2 RENAME TO cells;
-ALTER TABLE runs ADD COLUMN batches INTEGER;
-""",
-    # Studies may have budgets.
-    2: f"""
-DROP VIEW IF EXISTS results;
-ALTER TABLE cells ADD COLUMN budget INTEGER;
-{_RESULTS}
-""",
-}
-"""By the version that they start from; the last one makes the view."""
-
 _OUTCOME = (
-    "seed, status, success, best, optimum, evaluations_to_best, evaluations, unique_evaluations, batches, "
+    "seed, status, success, best, optimum, evaluations_to_best, evaluations, repeated, batches, "
     "generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, finished"
 )
 TAKE_RUNS = f"""INSERT OR IGNORE INTO runs (cell, environment, {_OUTCOME})
@@ -236,7 +215,7 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> 
 _WHAT = "a store of study results"
 _RUN = (
     "SELECT key, environment, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
-    "cpu_seconds, batches, generations, unique_evaluations, evaluations, error FROM runs JOIN cells ON cells.id = cell"
+    "cpu_seconds, batches, generations, evaluations, repeated, error FROM runs JOIN cells ON cells.id = cell"
 )
 _HISTORY = "FROM histories JOIN runs ON runs.id = run JOIN cells ON cells.id = cell"
 
@@ -259,7 +238,6 @@ class Store:
             create=create,
             read_only=not create,
             timeout=timeout,
-            migrations=MIGRATIONS,
         )
 
     def __enter__(self) -> Store:
@@ -475,7 +453,7 @@ def _row(result: Result) -> dict[str, Any]:
         "optimum": result.optimum,
         "evaluations_to_best": result.evaluations_to_best,
         "evaluations": result.evaluations,
-        "unique_evaluations": result.evaluated,
+        "repeated": result.repeated,
         "batches": result.batches,
         "generations": result.generations,
         "cpu_seconds_to_best": result.cpu_seconds_to_best,

@@ -232,8 +232,8 @@ def _failed(count: int) -> list[Line]:
 def _line(label: str, of: Effort | Published | None, *, complete: bool = True, style: str = "") -> Line:
     return Line(
         label=Cell(text=label, style=style),
-        evaluations=_measured(None if of is None else of.evaluations, _whole, complete=complete, style=style),
-        seconds=_measured(None if of is None else of.seconds, seconds_text, complete=complete, style=style),
+        evaluations=_measured(None if of is None else of.evaluations_to_best, _whole, complete=complete, style=style),
+        seconds=_measured(None if of is None else of.cpu_seconds_to_best, seconds_text, complete=complete, style=style),
     )
 
 
@@ -292,8 +292,8 @@ def _size_cells(effort: Effort) -> dict[str, Cell]:
         Cell(text=f"{effort.solved if effort.judged else '?'}/{effort.runs}"),
         Cell(text=f"{effort.failed:,}" if effort.failed else "", style="yellow"),
         _best(effort.best),
-        _measured(effort.evaluations, _whole),
-        _measured(effort.seconds, seconds_text),
+        _measured(effort.evaluations_to_best, _whole),
+        _measured(effort.cpu_seconds_to_best, seconds_text),
         _measured(effort.batches, _whole),
     )
     return dict(zip(_SIZE_COLUMNS, cells, strict=True))
@@ -360,7 +360,7 @@ def test_words(test: Test, correct: bool) -> str:
 
 def _of_two_machines(effort: Effort) -> bool:
     """Whether evaluations were compared with those of rivals, and seconds were not."""
-    evaluations, seconds = effort.evaluations, effort.seconds
+    evaluations, seconds = effort.evaluations_to_best, effort.cpu_seconds_to_best
     return evaluations is not None and seconds is not None and evaluations.p is not None and seconds.p is None
 
 
@@ -492,7 +492,7 @@ def with_problems(columns: list[Column], groups: list[Group]) -> Sheet:
 _MEASURED: dict[str, type] = {"": float, "_sd": float}
 _JUDGED: dict[str, type] = {**_MEASURED, "_star": bool, "_p": float}
 _PUBLISHED: dict[str, type] = {**_MEASURED, "_star": bool}
-_COMPARED = ("evaluations", "seconds")
+_COMPARED = ("evaluations_to_best", "cpu_seconds_to_best")
 _COUNTS = ("runs", "solved", "failed", "complete")
 
 
@@ -504,7 +504,7 @@ SIZE_COLUMNS: dict[str, type] = {
     **dict.fromkeys(("problem", "spec", "algorithm"), str),
     **dict.fromkeys(("popsize", "runs", "solved", "failed"), int),
     "complete": bool,
-    **_columns("", ("best", "evaluations", "seconds", "batches"), _MEASURED),
+    **_columns("", ("best", *_COMPARED, "batches"), _MEASURED),
 }
 """What `flat_sizes` gives."""
 
@@ -533,9 +533,9 @@ BUDGET_COLUMNS: dict[str, type] = {
     **dict.fromkeys(("best_median", "best_q1", "best_q3"), float),
     "best_star": bool,
     **dict.fromkeys(("best_p", "rank"), float),
-    **_columns("", ("calls", "batches"), _MEASURED),
+    **_columns("", ("evaluations", "batches"), _MEASURED),
     "ert": float,
-    **_columns("", ("seconds",), _MEASURED),
+    **_columns("", ("cpu_seconds",), _MEASURED),
 }
 """What `flat_budgets` gives."""
 
@@ -552,9 +552,9 @@ def flat_budgets(rows: Sequence[BudgetRow]) -> list[dict[str, object]]:
             **{f"best_{name}": getattr(row.spread, name, None) for name in ("median", "q1", "q3")},
             **_measures("", ("best",), ("_star", "_p"), row),
             "rank": row.rank,
-            **_measures("", ("calls", "batches"), _MEASURED, row),
+            **_measures("", ("evaluations", "batches"), _MEASURED, row),
             "ert": row.ert,
-            **_measures("", ("seconds",), _MEASURED, row),
+            **_measures("", ("cpu_seconds",), _MEASURED, row),
         }
         for row in rows
     ]
@@ -566,7 +566,7 @@ def flat_sizes(study: Study, runs: Runs) -> list[dict[str, object]]:
         _flat_names(*pair)
         | {name: getattr(effort, name) for name in ("popsize", *_COUNTS)}
         | ({} if effort.judged else {"solved": None})
-        | _measures("", ("best", "evaluations", "seconds", "batches"), _MEASURED, effort)
+        | _measures("", ("best", *_COMPARED, "batches"), _MEASURED, effort)
         for pair in study.pairs()
         for effort in efforts(study, runs, *pair)
     ]
@@ -599,7 +599,7 @@ def _flat(row: Row, level: int, published: PublishedTable | None) -> dict[str, o
         **_measures("confirmed_", _COMPARED, _MEASURED, again),
         **_measures("published_", _COMPARED, _PUBLISHED, paper),
     }
-    ours, theirs = flat["evaluations"], flat["published_evaluations"]
+    ours, theirs = flat["evaluations_to_best"], flat["published_evaluations_to_best"]
     if is_theirs(row.problem) and isinstance(ours, float) and isinstance(theirs, float):
         return flat | {"ratio": ours / theirs}
     return flat | {"ratio": None}
@@ -622,10 +622,10 @@ def _measures(
 
 ALL_PROBLEMS = "all problems"
 _COLUMNS = (
-    "budget", "Algorithm", "popsize", "mean best", "median", "rank", "solved", "failed", "ERT", "CPU s", "calls",
+    "budget", "Algorithm", "popsize", "mean best", "median", "rank", "solved", "failed", "ERT", "CPU s", "evaluations",
     "batches",
 )  # fmt: skip
-DISPENSABLE = ("popsize", "batches", "calls", "CPU s", "median")
+DISPENSABLE = ("popsize", "batches", "evaluations", "CPU s", "median")
 """What a narrow terminal does not show, the first ones first."""
 
 _MOST_DECIMALS = 6
@@ -664,7 +664,7 @@ def budget_legend(rows: Sequence[BudgetRow], test: Test, correct: bool) -> list[
     judged = any(row.solved is not None for row in rows)
     how = test_words(test, correct)
     sentences = {
-        "Mean ± standard deviation, and median, of the best value that a run of so many calls of the objective finds, "
+        "Mean ± standard deviation, and median, of the best value that a run with that many evaluations finds, "
         f"over {counted(runs, 'run')}.": runs > 0,
         "rank: the place of the mean among the algorithms.": rivals > 1 and complete,
         f"* significantly better than every other algorithm with this budget ({how}).": any(
@@ -674,8 +674,8 @@ def budget_legend(rows: Sequence[BudgetRow], test: Test, correct: bool) -> list[
         and complete
         and fewest > 0
         and not possible,
-        "ERT: expected running time, the calls of all runs over the number of solved runs.": judged,
-        "CPU seconds, calls and batches are means over whole runs.": runs > 0,
+        "ERT: expected running time, the evaluations of all runs over the number of solved runs.": judged,
+        "CPU seconds, evaluations and batches are means over whole runs.": runs > 0,
         f"?, {UNKNOWN}: no optimum or target is known, so nobody can tell what is solved.": judged
         and any(row.solved is None for row in rows),
         f"{NONE} no run has solved it.": any(row.solved == 0 and row.runs for row in rows),
@@ -724,9 +724,9 @@ def _budget_cells(row: BudgetRow, write: Callable[[float], str], whole: bool) ->
         "rank": rank,
         "solved": solved if row.complete else f"{solved} {OPEN}",
         "ERT": ert,
-        "calls": _mean(row.calls, lambda value: f"{value:,.0f}"),
+        "evaluations": _mean(row.evaluations, lambda value: f"{value:,.0f}"),
         "batches": _mean(row.batches, lambda value: f"{value:,.0f}"),
-        "CPU s": _mean(row.seconds, seconds_text),
+        "CPU s": _mean(row.cpu_seconds, seconds_text),
     }
     cells = {name: Cell(text=text) for name, text in texts.items()}
     cells["failed"] = Cell(text=f"{row.failed:,}" if row.failed else "", style="yellow")

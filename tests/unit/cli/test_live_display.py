@@ -171,22 +171,22 @@ def test_the_best_value_has_a_curve() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "calls", "seconds", "says", "share"),
+    ("limits", "evaluations", "seconds", "says", "share"),
     [
-        (Limits(max_evaluations=10_000), 5000, 30.0, "5,000 of 10,000 calls, about 30 s left", 0.5),
-        (Limits(max_evaluations=10_000), 0, 30.0, "0 of 10,000 calls", 0.0),
+        (Limits(max_evaluations=10_000), 5000, 30.0, "5,000 of 10,000 evaluations, about 30 s left", 0.5),
+        (Limits(max_evaluations=10_000), 0, 30.0, "0 of 10,000 evaluations", 0.0),
         (Limits(max_seconds=60.0), 2500, 45.0, "45 s of 1 min 0 s, 15 s left", 0.75),
         (Limits(max_seconds=60.0, max_evaluations=10_000), 9000, 30.0, "about 3 s left", 0.9),
         (Limits(max_seconds=60.0, max_evaluations=10_000), 100, 59.5, "1 s left", 59.5 / 60),
     ],
 )
 def test_a_budget_has_a_bar_and_the_time_that_is_left(
-    limits: Limits, calls: int, seconds: float, says: str, share: float
+    limits: Limits, evaluations: int, seconds: float, says: str, share: float
 ) -> None:
     run = ARun(limits=limits)
     display = a_display(run, a_console(kind="xterm"))
     shown(display, 100)  # from here on the time is measured
-    run.calls, run.clock.now = calls, run.clock.now + seconds
+    run.evaluations, run.clock.now = evaluations, run.clock.now + seconds
     line = shown(display, 100).splitlines()[-1]
     assert says in line
     assert line.count("━") == pytest.approx(40 * share, abs=1)  # without colours, what is left is blank
@@ -194,12 +194,12 @@ def test_a_budget_has_a_bar_and_the_time_that_is_left(
 
 def test_a_run_that_goes_on_knows_what_its_calls_take_now() -> None:
     """What was before it counts for the bar, and not for the time of a call."""
-    run = ARun(limits=Limits(max_evaluations=1000), calls=900)
+    run = ARun(limits=Limits(max_evaluations=1000), evaluations=900)
     run.clock.now += 5000.0
     display = a_display(run, a_console(kind="xterm"))
-    assert "900 of 1,000 calls" in shown(display, 80)
-    run.calls, run.clock.now = 950, run.clock.now + 10.0
-    assert "950 of 1,000 calls, about 10 s left" in shown(display, 80)
+    assert "900 of 1,000 evaluations" in shown(display, 80)
+    run.evaluations, run.clock.now = 950, run.clock.now + 10.0
+    assert "950 of 1,000 evaluations, about 10 s left" in shown(display, 100)
 
 
 def test_without_a_budget_there_is_no_bar() -> None:
@@ -220,7 +220,7 @@ def test_names_of_a_users_model_are_shown_and_not_obeyed(kind: str | None) -> No
 
 
 def test_a_terminal_without_unicode_has_signs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = ARun(limits=Limits(max_evaluations=100), calls=50)
+    run = ARun(limits=Limits(max_evaluations=100), evaluations=50)
     console = a_console(kind="xterm")
     monkeypatch.setattr(Console, "encoding", "ascii")
     with a_display(run, console) as display:
@@ -232,12 +232,12 @@ def test_a_terminal_without_unicode_has_signs_of_its_own(monkeypatch: pytest.Mon
 
 
 def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = ARun(limits=Limits(max_evaluations=100), calls=50)
+    run = ARun(limits=Limits(max_evaluations=100), evaluations=50)
     console = Console(file=a_console().file, width=80, force_terminal=True, _environ={"TERM": "xterm", "NO_COLOR": "1"})
     with a_display(run, console) as display:
         display.draw()
     assert not re.search(r"\x1b\[[0-9;]*[34]\d[;m]", text_of(console))
-    assert "50 of 100 calls" in text_of(console)
+    assert "50 of 100 evaluations" in text_of(console)
 
 
 def test_the_timer_draws_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def test_progress_in_a_notebook_is_one_place_that_is_kept_up_to_date(
 
 
 def test_how_far_a_batch_and_a_budget_are(notebook: list[Handle]) -> None:
-    run = ARun(rows=10, answered=4, calls=25, limits=Limits(max_evaluations=100))
+    run = ARun(rows=10, answered=4, evaluations=25, limits=Limits(max_evaluations=100))
     with NotebookDisplay(run.view, clock=run.clock, seconds=None) as display:
         display.update(a_record(0, best=1.0))
         display.update(a_record(1, best=2.0))

@@ -30,7 +30,7 @@ def test_a_study_says_in_a_line_how_far_it_is() -> None:
     assert display.line(progress) == "0 runs done, at least 2 left, 0 s so far"
     clock.now += 600.0
     key = progress.study.cells()[0].key
-    progress.runs[key] = {0: Run(seed=0, status="done", success=True, total_seconds=3000.0)}
+    progress.runs[key] = {0: Run(seed=0, status="done", success=True, cpu_seconds=3000.0)}
     progress.done, progress.found, progress.failed, progress.workers = 1, 1199, 1, 2
     said = "1,200 runs done, at least 2 left, 1 failed, 10 min so far, about 50 min for these"
     assert display.line(progress) == said

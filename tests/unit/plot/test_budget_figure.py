@@ -39,7 +39,7 @@ def test_each_problem_is_a_panel_with_a_median_and_quartiles_at_each_budget() ->
     assert [line.get_ydata()[0] for line in trap.get_lines() if line.get_label() == "_optimum"] == [20.0]
     assert "smaller is better" in [text.get_text() for text in cost.texts][-1]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["umda", "PBIL 50"]
-    assert (trap.get_xscale(), trap.get_xlabel()) == ("log", "Budget: calls of the objective")
+    assert (trap.get_xscale(), trap.get_xlabel()) == ("log", "Budget: evaluations")
     assert trap.xaxis.get_major_locator().locs.tolist() == [100, 1000]
 
 

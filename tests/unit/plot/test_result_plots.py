@@ -70,8 +70,6 @@ def test_convergence_has_best_mean_and_a_band(result: Result) -> None:
     box = band.get_datalim(axes.transData)
     assert (box.y0, box.y1) == pytest.approx((means.min() - 1, means.max() + 1))
     assert axes.get_ylabel() == "Value"
-    assert daedal.plot.convergence(dataclasses.replace(result, cached=0)).get_xlabel() == "Evaluations"
-    assert "repeated" in daedal.plot.convergence(dataclasses.replace(result, cached=3)).get_xlabel()
 
 
 def test_convergence_takes_one_generation_infinite_values_and_no_deviations(result: Result) -> None:

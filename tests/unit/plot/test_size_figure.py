@@ -38,7 +38,12 @@ def a_study(algorithms: int = 4, popsizes: list[int] = POPSIZES, **problem: obje
 
 def runs_of(cell: Cell, **changes: Any) -> dict[int, Run]:
     size = cell.popsize or 40
-    values = {"best": 20 - 100 / size, "optimum": 20.0, "evaluations": 10 * size, "seconds": size / 1000} | changes
+    values = {
+        "best": 20 - 100 / size,
+        "optimum": 20.0,
+        "evaluations_to_best": 10 * size,
+        "cpu_seconds_to_best": size / 1000,
+    } | changes
     return {seed: Run(seed=seed, status="done", success=False, **values) for seed in range(2)}
 
 
@@ -116,7 +121,14 @@ def test_what_there_is_to_reach_is_a_labelled_dashed_line(
 
 
 @pytest.mark.parametrize(
-    "changes", [None, {"best": -math.inf}, {"best": None}, {"evaluations": None, "seconds": None}, {"seconds": 0.0}]
+    "changes",
+    [
+        None,
+        {"best": -math.inf},
+        {"best": None},
+        {"evaluations_to_best": None, "cpu_seconds_to_best": None},
+        {"cpu_seconds_to_best": 0.0},
+    ],
 )
 def test_sizes_without_runs_or_a_place_break_the_line(changes: dict[str, Any] | None) -> None:
     study = a_study(1)
@@ -125,7 +137,9 @@ def test_sizes_without_runs_or_a_place_break_the_line(changes: dict[str, Any] | 
     left, right = drawn(study, runs).axes
     (line,) = [line for line in right.get_lines() if line.get_label() == "algorithm 0"]
     assert [math.isnan(x) for x in line.get_xdata()] == [False, False, True, False, False]
-    assert len(points(left)[0]) == (5 if changes == {"seconds": 0.0} else 4)  # which has no place among seconds
+    assert len(points(left)[0]) == (
+        5 if changes == {"cpu_seconds_to_best": 0.0} else 4
+    )  # which has no place among seconds
 
 
 def test_unfinished_sizes_have_open_markers() -> None:
@@ -188,7 +202,7 @@ def test_ticks_have_short_labels(sizes: list[int], expected: list[str]) -> None:
 def test_there_are_two_to_nine_labels_whatever_the_span(smallest: float, span: float) -> None:
     study = a_study(1, [50, 100])
     seconds = {50: smallest, 100: smallest * span}
-    runs = {cell.key: runs_of(cell, seconds=seconds[cell.popsize or 0]) for cell in study.cells()}
+    runs = {cell.key: runs_of(cell, cpu_seconds_to_best=seconds[cell.popsize or 0]) for cell in study.cells()}
     found = labels(drawn(study, runs).axes[1])
     assert 2 <= len(found) <= 9
     assert len(set(found)) == len(found)
@@ -224,7 +238,10 @@ def test_no_line_runs_through_a_number() -> None:
     runs: Runs = {}
     for cell in study.cells():
         size = cell.popsize or 0
-        made = [runs_of(cell, best=10 + size / 200 + seed, evaluations=size * (10 + seed))[seed] for seed in range(2)]
+        made = [
+            runs_of(cell, best=10 + size / 200 + seed, evaluations_to_best=size * (10 + seed))[seed]
+            for seed in range(2)
+        ]
         runs[cell.key] = dict(enumerate(made))  # with bars in both directions
     figure = drawn(study, runs)
     figure.draw_without_rendering()
@@ -239,7 +256,7 @@ def test_no_line_runs_through_a_number() -> None:
 def test_a_line_never_turns_back() -> None:
     study = a_study(1)
     costs = {50: 900, 100: 400, 250: 500, 500: 450, 1000: 2000}
-    runs = {cell.key: runs_of(cell, evaluations=costs[cell.popsize or 0]) for cell in study.cells()}
+    runs = {cell.key: runs_of(cell, evaluations_to_best=costs[cell.popsize or 0]) for cell in study.cells()}
     (line,) = [line for line in drawn(study, runs).axes[0].get_lines() if line.get_label() == "algorithm 0"]
     x = line.get_xdata()
     assert sorted(value for value in x if not math.isnan(value)) == sorted(costs.values())
@@ -250,7 +267,10 @@ def test_a_line_never_turns_back() -> None:
 def test_bars_are_deviations_within_what_was_seen() -> None:
     study = a_study(1, [100])
     (cell,) = study.cells()
-    changes: list[dict[str, float]] = [{"best": 20.0, "evaluations": 10}, {"best": 10.0, "evaluations": 1000}]
+    changes: list[dict[str, float]] = [
+        {"best": 20.0, "evaluations_to_best": 10},
+        {"best": 10.0, "evaluations_to_best": 1000},
+    ]
     runs = {cell.key: {seed: runs_of(cell, **change)[seed] for seed, change in enumerate(changes)}}
     bars = [line for line in drawn(study, runs).axes[0].get_lines() if line.get_label() == "_bar"]
     assert [(list(bar.get_xdata()), list(bar.get_ydata())) for bar in bars] == [

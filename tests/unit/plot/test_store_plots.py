@@ -62,19 +62,6 @@ def test_where_nobody_has_solved_anything_the_figure_says_so() -> None:
     assert axes.get_xlim()[1] > 2000
 
 
-@pytest.mark.parametrize("calls", [None, 5, 5000])
-def test_evaluations_say_whether_repeated_rows_are_among_them(calls: int | None) -> None:
-    snapshot = a_snapshot()
-    runs = {
-        key: {seed: dataclasses.replace(run, calls=calls) for seed, run in of_cell.items()}
-        for key, of_cell in snapshot.runs.items()
-    }
-    for plot in (daedal.plot.runtime, daedal.plot.anytime):
-        said = plot(dataclasses.replace(snapshot, runs=runs)).get_xlabel()
-        assert said.startswith("Evaluations")
-        assert ("repeated" in said) == (calls == 5)
-
-
 def test_runtime_of_several_problems_together_or_of_one() -> None:
     snapshot = a_snapshot(problems=("one", "two"))
     together = daedal.plot.runtime(snapshot)

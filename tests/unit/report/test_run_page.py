@@ -254,9 +254,9 @@ def test_one_generation_and_values_that_are_not_finite() -> None:
 
 def test_what_failed_is_listed() -> None:
     failures = (daedal.Failure("0101", EVIL),)
-    page = page_of(full_result(evaluated=257, failed=3, failures=failures))
+    page = page_of(full_result(evaluations=260, failed=3, failures=failures))
     assert "; 3 failed" in page.text  # in the answer, too
-    assert "3 of 260 calls failed. This is the first." in page.text
+    assert "3 of 260 evaluations failed. This is the first." in page.text
     assert SHOWN_EVIL in page.text
 
 

@@ -9,7 +9,7 @@ import pytest
 from curve_helpers import a_snapshot
 
 from daedal.report.page import Figure, Part, Row
-from daedal.report.study_figures import anytime_figures, budget_figures, runtime_figures, size_figures
+from daedal.report.study_figures import budget_figures, runtime_figures, size_figures
 from daedal.studies.snapshot import Snapshot
 
 
@@ -37,7 +37,7 @@ def limits(figure: Figure, name: str) -> tuple[float, float]:
 def test_axes_hold_the_ends_of_all_bars() -> None:
     snapshot = a_snapshot(popsizes=[100, 400])
     wide = {
-        key: {seed: dataclasses.replace(run, evaluations=200 * 3**seed) for seed, run in of_cell.items()}
+        key: {seed: dataclasses.replace(run, evaluations_to_best=200 * 3**seed) for seed, run in of_cell.items()}
         for key, of_cell in snapshot.runs.items()
     }
     figure = drawn(size_figures(dataclasses.replace(snapshot, runs=wide)))["evaluations-0"]
@@ -76,14 +76,6 @@ def test_where_nobody_has_solved_a_problem_a_sentence_says_so() -> None:
     parts = runtime_figures(changed(a_snapshot(), success=False))
     assert not drawn(parts)
     assert "No run has solved it" in str(parts)
-
-
-@pytest.mark.parametrize("calls", [None, 1_000_000, 10])
-def test_evaluations_say_whether_repeated_rows_are_among_them(calls: int | None) -> None:
-    snapshot = changed(a_snapshot(), calls=calls)
-    for figure in (drawn(runtime_figures(snapshot))["runtime-0"], drawn(anytime_figures(snapshot))["anytime-0"]):
-        axis: Any = figure.layout["xaxis"]
-        assert ("repeated" in axis["title"]["text"]) == (calls == 10)
 
 
 def test_figures_of_a_row_leave_the_same_room_for_labels() -> None:

@@ -14,12 +14,12 @@ from daedal.result.trace import best_curve
 from daedal.result.wording import effort_text, fitness_text, problem_text, sparkline
 
 
-def test_calls_come_first_and_what_was_repeated_was_free() -> None:
-    result = full_result(evaluated=170, failed=2, cached=65, evaluations=237, evaluations_to_best=200, generations=1)
-    assert effort_text(result).startswith("172 calls")
-    assert "65 repeated rows were free" in effort_text(result)
+def test_evaluations_come_first_and_repeated_candidates_are_free() -> None:
+    result = full_result(evaluations=172, failed=2, repeated=65, evaluations_to_best=150, generations=1)
+    assert effort_text(result).startswith("172 evaluations")
+    assert "65 repeated candidates were free" in effort_text(result)
     assert "1 generation," in effort_text(result)
-    assert "free" not in effort_text(full_result(cached=0))
+    assert "free" not in effort_text(full_result(repeated=0))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_card_has_the_answer_and_the_effort() -> None:
     assert "solved" in card.text
     assert "umda on ones, seed 1" in card.text
     assert result.stop.message in card.text
-    assert f"{result.evaluated} calls" in card.text
+    assert f"{result.evaluations} evaluations" in card.text
     assert card.count("polyline") == 1
 
 

@@ -66,7 +66,7 @@ def test_the_log_has_the_calls_in_their_order(opened: list[Analyzer], tmp_path: 
     """Rows that come again, of which there are many with so few variables, are no calls."""
     objective = Remembering()
     result = find(objective, n=6, max_generations=4, log=tmp_path / "runs", **SMALL)
-    assert result.cached > 0
+    assert result.repeated > 0
     assert logged(opened[0]) == objective.calls
     assert opened[0].attributes == {"seed": 3.0}
     assert opened[0].folder == tmp_path / "runs" / "umda-f0-Remembering-n6-seed3"
@@ -88,7 +88,7 @@ def test_a_function_of_pbo_is_logged_under_its_own_number(opened: list[Analyzer]
         result = daedal.maximize(problem, max_generations=2, log=tmp_path, **SMALL)
         log = opened.pop()
         assert log.folder.name == "umda-f7-Ones7-n8-seed3"
-        assert len(logged(log)) == result.evaluated
+        assert len(logged(log)) == result.evaluations
         assert max(value for _, value in logged(log)) == result.fitness
     daedal.minimize("pbo:7,n=8", max_generations=2, log=tmp_path, **SMALL)
     assert opened.pop().folder.name == "umda-f0-pbo_7_n=8-n8-seed3"  # another function: ioh would maximise its own
@@ -98,7 +98,7 @@ def test_what_fails_counts_and_what_was_broken_off_is_kept(opened: list[Analyzer
     keywords = {"n": 9, "vectorized": False, "max_generations": 1, "log": tmp_path, **SMALL}
     result = daedal.maximize(FailsOnce(), on_error="worst", **keywords)
     log = logged(opened.pop())
-    assert len(log) == result.evaluated + result.failed
+    assert len(log) == result.evaluations
     assert [value for _, value in log].count(-np.inf) == result.failed == 1
     with pytest.raises(ObjectiveError):
         daedal.maximize(FailsOnce(), **keywords)

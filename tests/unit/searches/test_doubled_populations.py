@@ -33,8 +33,8 @@ def test_each_population_is_twice_as_large_and_all_of_them_count() -> None:
     run: dict[str, Any] = {"algorithm": "umda", "seed": 1, "max_evaluations": 2_000, "target": 99}
     once = daedal.maximize("onemax:n=30", **run)
     result = daedal.maximize("onemax:n=30", popsize="auto", max_generations=9, **run)
-    assert (once.stop, once.evaluated < 1_500) == (StopReason.CONVERGED, True)
-    assert (result.stop, result.evaluated) == (StopReason.EVALUATIONS, 2_000)
+    assert (once.stop, once.evaluations < 1_500) == (StopReason.CONVERGED, True)
+    assert (result.stop, result.evaluations) == (StopReason.EVALUATIONS, 2_000)
     sizes = [int(record.info["popsize"]) for record in result.history]
     changes = [size for size, _ in itertools.groupby(sizes)]
     assert changes == [16 * 2**i for i in range(len(changes))]

@@ -65,7 +65,7 @@ def test_a_run_in_which_every_subset_was_evaluated_is_exhausted() -> None:
     space = daedal.Space(features=daedal.Subset(6, exactly=2))
     result = daedal.maximize(lambda values: values["features"] @ np.arange(6.0), space, algorithm=pairs, seed=1)
     assert result.stop is StopReason.EXHAUSTED
-    assert (result.best, result.evaluated) == ({"features": [4, 5]}, 15)
+    assert (result.best, result.evaluations) == ({"features": [4, 5]}, 15)
 
 
 def test_exchanges_leave_what_forward_selection_would_keep() -> None:

@@ -34,8 +34,8 @@ def fill(
     Further: the numbers of each run (seconds, best, batches), problem and algorithm by index, the first seed.
     """
     cell = one.cell(one.problems[more.get("problem", 0)], one.algorithms[more.get("algorithm", 0)], popsize)
-    usual = {"evaluations": 100, "seconds": 1.0, "best": 5.0, "batches": None}
-    given = {"evaluations": evaluations, **more}
+    usual = {"evaluations_to_best": 100, "cpu_seconds_to_best": 1.0, "best": 5.0, "batches": None}
+    given = {"evaluations_to_best": evaluations, "cpu_seconds_to_best": more.get("seconds"), **more}
     numbers = {name: given.get(name) or [value] * len(story) for name, value in usual.items()}
     for index, letter in enumerate(story):
         if letter != ".":
@@ -67,7 +67,7 @@ def approx(mean: float, variance: float) -> Measure:
     return Measure(mean=pytest.approx(mean), sd=pytest.approx(math.sqrt(variance)))
 
 
-def starred(rows: Sequence[Row], level: int, measure: str = "evaluations") -> list[str]:
+def starred(rows: Sequence[Row], level: int, measure: str = "evaluations_to_best") -> list[str]:
     found = [(row.algorithm.name, row.entries[level].effort) for row in rows]
     return [name for name, one in found if one is not None and getattr(one, measure).star]
 
@@ -84,11 +84,11 @@ def test_the_sizes_and_their_effort_by_hand() -> None:
     half, most = effort([row], 50), effort([row], 90)
     assert (counts(half), counts(most)) == ((50, 10, 5, 0, True), (100, 10, 9, 0, True))
     # All runs count, solved or not: distances from 5 are 3, 1, 1, 1, 0, 0, 2, 4, 0, 0, and n - 1 = 9.
-    assert half.evaluations == approx(5.0, 32 / 9)
-    assert (half.seconds, half.best) == (approx(1.0, 10 / 4 / 9), approx(7.0, 10 / 9))
+    assert half.evaluations_to_best == approx(5.0, 32 / 9)
+    assert (half.cpu_seconds_to_best, half.best) == (approx(1.0, 10 / 4 / 9), approx(7.0, 10 / 9))
     assert half.batches == approx(8.0, 10 / 9)
-    assert most.evaluations == approx(1100.0, (9 * 100**2 + 900**2) / 9)  # nine distances of 100 and one of 900
-    assert (most.seconds, most.best, most.batches) == (Measure(mean=3.0, sd=0.0), approx(7.9, 0.1), None)
+    assert most.evaluations_to_best == approx(1100.0, (9 * 100**2 + 900**2) / 9)  # nine distances of 100 and one of 900
+    assert (most.cpu_seconds_to_best, most.best, most.batches) == (Measure(mean=3.0, sd=0.0), approx(7.9, 0.1), None)
 
 
 def test_failed_runs_are_not_solved_and_have_no_effort() -> None:
@@ -97,7 +97,7 @@ def test_failed_runs_are_not_solved_and_have_no_effort() -> None:
     fill(runs, one, 20, "+++++xx--k", values, best=best)
     found = effort(analyse(one, runs))
     assert counts(found) == (20, 9, 5, 2, False)  # the one that was killed has yet to be made
-    assert found.evaluations == approx(14.0, (5 * 4**2 + 2 * 10**2) / 6)
+    assert found.evaluations_to_best == approx(14.0, (5 * 4**2 + 2 * 10**2) / 6)
     assert found.best == approx(6.0, (5 * 2**2 + 2 * 5**2) / 6)
     solved = outcomes(one, runs, *one.pairs()[0])[20]
     assert solved == {seed: letter == "+" for seed, letter in enumerate("+++++xx--")}
@@ -108,10 +108,13 @@ def test_few_runs_that_ended_well() -> None:
     fill(runs, one, 20, "xx")
     (found,) = efforts(one, runs, *one.pairs()[0])
     assert counts(found) == (20, 2, 0, 2, True)
-    assert found.best is found.evaluations is found.seconds is None
+    assert found.best is found.evaluations_to_best is found.cpu_seconds_to_best is None
     fill(runs, one, 20, "+x", [40, 0], seconds=[0.5, 0])
     found = effort(analyse(one, runs))
-    assert (found.evaluations, found.seconds) == (Measure(mean=40.0, sd=0.0), Measure(mean=0.5, sd=0.0))
+    assert (found.evaluations_to_best, found.cpu_seconds_to_best) == (
+        Measure(mean=40.0, sd=0.0),
+        Measure(mean=0.5, sd=0.0),
+    )
     fill(runs, one, 20, "+-", best=[4.0, -math.inf])  # nothing feasible is in the mean, too
     best = effort(analyse(one, runs)).best
     assert best.mean == -math.inf
@@ -200,7 +203,7 @@ def test_confirming_runs_take_no_part_in_the_choice() -> None:
     assert [effort(rows, level) for level in (50, 90)] == [effort(before, level) for level in (50, 90)]
     half, most = effort(rows, 50, again=True), effort(rows, 90, again=True)
     assert (counts(half), counts(most)) == ((20, 2, 1, 0, False), (50, 4, 2, 1, True))
-    assert (half.evaluations, most.evaluations) == (approx(80.0, 200), approx(50.0, 400))
+    assert (half.evaluations_to_best, most.evaluations_to_best) == (approx(80.0, 200), approx(50.0, 400))
     assert counts(effort(analyse(one, runs, confirm=2), 90, again=True)) == (50, 2, 2, 0, True)
     unsettled: Runs = {}
     fill(unsettled, one, 20, "-" * 10, first=fresh)
@@ -226,7 +229,7 @@ def test_a_clear_winner_gets_the_star_at_both_levels_and_what_has_no_size_is_no_
     for values, winner in (((MORE, LESS, MOST), ["pbil"]), ((LESS, None), []), ((LESS, MORE, None), ["umda"])):
         rows = analyse(*rivals(*values))
         assert starred(rows, 50) == starred(rows, 90) == winner
-        assert starred(rows, 50, "seconds") == []  # all took one second
+        assert starred(rows, 50, "cpu_seconds_to_best") == []  # all took one second
 
 
 def test_seconds_have_stars_of_their_own_but_not_of_two_kinds_of_processors() -> None:
@@ -237,8 +240,8 @@ def test_seconds_have_stars_of_their_own_but_not_of_two_kinds_of_processors() ->
                 run.cpu = cpu
         rows = analyse(one, runs)
         assert starred(rows, 90) == ["umda"]
-        assert starred(rows, 90, "seconds") == winner
-        assert (effort(rows, 90).seconds.p is None) == (not winner)
+        assert starred(rows, 90, "cpu_seconds_to_best") == winner
+        assert (effort(rows, 90).cpu_seconds_to_best.p is None) == (not winner)
 
 
 def test_no_star_before_the_last_run_of_the_last_rival() -> None:
@@ -273,7 +276,7 @@ def test_mann_and_whitney_do_not_pair_the_runs_and_holm_corrects() -> None:
     # the pairs are clear, the two samples lie in each other.
     less, more = [1000 * i for i in RISING], [1000 * i + 10 + i for i in RISING]
     one, runs = rivals(less, more, seconds=[more, less])
-    for measure, winner in (("evaluations", "umda"), ("seconds", "pbil")):
+    for measure, winner in (("evaluations_to_best", "umda"), ("cpu_seconds_to_best", "pbil")):
         assert starred(analyse(one, runs), 90, measure) == [winner]
         assert starred(analyse(one, runs, test="mann-whitney"), 90, measure) == []
     # Two samples far apart, whose pairs have no seed in common.
@@ -285,7 +288,7 @@ def test_mann_and_whitney_do_not_pair_the_runs_and_holm_corrects() -> None:
     # Holm turns a star off: 8 pairs in one direction have p = 2 / 2**8 = 0.0078, the smallest of three counts thrice.
     values = [LESS[:8], MORE[:8], [*MORE[:7], MORE[7] + 1]]
     one, runs = rivals(*values, seconds=values)
-    for measure in ("evaluations", "seconds"):
+    for measure in ("evaluations_to_best", "cpu_seconds_to_best"):
         assert starred(analyse(one, runs), 90, measure) == ["umda"]
         assert starred(analyse(one, runs, correct=True), 90, measure) == []
 
@@ -297,4 +300,4 @@ def test_confirming_runs_give_no_stars() -> None:
     fill(runs, one, 20, "+" * 10, MOST, first=fresh, algorithm=1)
     rows = analyse(one, runs, confirm=10)
     assert starred(rows, 90) == []
-    assert not effort(rows, 90, again=True).evaluations.star
+    assert not effort(rows, 90, again=True).evaluations_to_best.star

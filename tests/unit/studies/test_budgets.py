@@ -25,10 +25,10 @@ def test_rows_come_by_problem_budget_and_algorithm_with_the_figures_of_their_run
     assert row.best is not None
     assert (row.best.mean, row.best.sd) == pytest.approx((values.mean(), values.std(ddof=1)))
     assert (row.runs, row.solved, row.failed, row.complete, row.popsize) == (8, 3, 0, True, None)
-    assert row.calls is not None
+    assert row.evaluations is not None
     assert row.batches is not None
-    assert row.seconds is not None
-    assert (row.calls.mean, row.batches.mean, row.seconds.mean) == (903.5, 4.0, 0.5)
+    assert row.cpu_seconds is not None
+    assert (row.evaluations.mean, row.batches.mean, row.cpu_seconds.mean) == (903.5, 4.0, 0.5)
     assert row.ert == (8 * 900 + 28) / 3  # the calls of all, also of those that did not solve it
     assert rows_by_place(rows)["cost", 100, "PBIL 50"].popsize == 50
 
@@ -139,7 +139,7 @@ def test_more_seeds_than_the_study_has_are_left_out() -> None:
 
 def test_the_expected_running_time_is_all_calls_over_solved_runs() -> None:
     def run(success: bool | None, calls: int | None) -> Run:
-        return Run(seed=0, status="done", success=success, calls=calls)
+        return Run(seed=0, status="done", success=success, evaluations=calls)
 
     assert expected_running_time([run(True, 100), run(True, 300)]) == 200.0
     assert expected_running_time([run(True, 100), run(False, 1000), run(False, 1000)]) == 2100.0

@@ -71,15 +71,15 @@ def test_figures_calculated_by_hand(result: Result) -> None:
         runs=3,
         solved=2,
         best=9.0,
-        evaluations=200.0,
-        evaluations_sd=pytest.approx(math.sqrt((100**2 + 200**2 + 100**2) / 2)),  # n - 1 = 2 below
+        evaluations_to_best=200.0,
+        evaluations_to_best_sd=pytest.approx(math.sqrt((100**2 + 200**2 + 100**2) / 2)),  # n - 1 = 2 below
         cpu_seconds=3.0,
         cpu_seconds_per_evaluation=pytest.approx(9.0 / 1000),
     )
     assert summarise(results[::-1]) == found
     alone = summarise([result])
-    assert (alone.runs, alone.solved, alone.evaluations_sd) == (1, 1, 0.0)
-    assert alone.evaluations == result.evaluations_to_best
+    assert (alone.runs, alone.solved, alone.evaluations_to_best_sd) == (1, 1, 0.0)
+    assert alone.evaluations_to_best == result.evaluations_to_best
     assert summarise([dataclasses.replace(result, success=False)] * 2).solved == 0
     assert summarise([dataclasses.replace(result, success=None)] * 2).solved is None  # nobody knows
     assert summarise([result, dataclasses.replace(result, fitness=-math.inf)]).best == -math.inf  # nothing feasible

@@ -31,7 +31,7 @@ SMALL, LARGE = STUDY.cells()
 
 def run(seed: int, success: bool | None, evaluations: int | None = 100, **more: Any) -> Run:
     return Run(
-        seed=seed, status="done", success=success, evaluations=evaluations, total_evaluations=200, best=20.0, **more
+        seed=seed, status="done", success=success, evaluations_to_best=evaluations, evaluations=200, best=20.0, **more
     )
 
 
@@ -123,7 +123,7 @@ def test_damaged_histories_are_refused() -> None:
 
 
 def test_sizes_have_means_and_deviations() -> None:
-    made = {SMALL.key: {seed: run(seed, seed < 2, 100 + 10 * seed, seconds=1.0) for seed in range(5)}}
+    made = {SMALL.key: {seed: run(seed, seed < 2, 100 + 10 * seed, cpu_seconds_to_best=1.0) for seed in range(5)}}
     (curve,) = size_curves(Snapshot(study=STUDY, runs=made | {LARGE.key: {0: failed(0)}}))
     assert curve.popsizes.tolist() == [50, 100]
     assert curve.solved.tolist() == [0.4, 0.0]

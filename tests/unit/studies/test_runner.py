@@ -268,11 +268,11 @@ def test_the_time_that_is_left_by_hand() -> None:
     assert progress.seconds_left() is None  # nothing has ended yet
     took = dict(enumerate((1.0, 3.0, None)))  # the last one failed
     progress.runs = {
-        small.key: {seed: Run(seed=seed, status=DONE, success=True, total_seconds=took[seed]) for seed in took}
+        small.key: {seed: Run(seed=seed, status=DONE, success=True, cpu_seconds=took[seed]) for seed in took}
     }
     # A run of 20 takes 2 s, one of 50 takes 2.5 times as long, and of pbil one expects the mean of both, 3.5 s.
     assert progress.seconds_left() == pytest.approx((3 * 2 + 2 * 5 + 3.5) / 2)
-    progress.runs[large.key] = {0: Run(seed=0, status=DONE, success=True, total_seconds=10.0)}
+    progress.runs[large.key] = {0: Run(seed=0, status=DONE, success=True, cpu_seconds=10.0)}
     assert progress.seconds_left() == pytest.approx((3 * 2 + 2 * 10 + 6) / 2)
     progress.took[small.key] = [7.0, 9.0]  # on the clock, which goes before CPU time
     assert progress.seconds_left() == pytest.approx((3 * 8 + 2 * 10 + 9) / 2)
@@ -434,9 +434,9 @@ def test_an_algorithm_of_a_file_with_and_without_a_population(store: Store, tmp_
     few = {"algorithm": "own.py:Ones", "name": "few", "settings": {"rows": 1}}
     _, made = run(own(tmp_path, "own.py:Ones", few, "own.py:Mine"), store, workers=2)
     assert {(name, popsize) for _, name, popsize, _ in made} == {("Ones", None), ("Mine", 50)}
-    rows = [(row["algorithm"], row["status"], row["evaluations"] / row["batches"]) for row in store.rows()]
-    assert {one for one in rows if one[0] != "Mine"} == {("Ones", DONE, 4), ("few", DONE, 1)}
-    assert {status for _, status, _ in rows} == {DONE}
+    assert {(row["algorithm"], row["status"]) for row in store.rows()} == {
+        (name, DONE) for name in ("Ones", "few", "Mine")
+    }
     with pytest.raises(TypeError, match="NESTED cannot be sent"):
         run(own(tmp_path, "own.py:NESTED"), store)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from study_helpers import OLD_STUDY, old_store
 
 import daedal
 from daedal.result import Result
@@ -80,15 +79,6 @@ def test_another_study_is_given_by_its_number(path: Path) -> None:
     assert read_store(path, number=1).study.problems[0].name == "onemax:n=8"
     with pytest.raises(ValueError, match="one of 1, 2, got 3"):
         read_store(path, number=3)
-
-
-def test_old_stores_are_read_as_they_are(tmp_path: Path) -> None:
-    old = old_store(tmp_path / "old.db")
-    before = old.read_bytes()
-    snapshot = read_store(old)
-    assert sum(map(len, snapshot.runs.values())) == 4
-    assert len(snapshot.study.algorithms) == OLD_STUDY.count("umda") + OLD_STUDY.count("pbil")
-    assert old.read_bytes() == before
 
 
 def test_a_missing_store_or_problem_is_named(path: Path) -> None:

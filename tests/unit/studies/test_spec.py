@@ -518,7 +518,10 @@ def test_runs_of_a_budget_are_not_taken_for_others_and_studies_without_budgets_a
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        *(({"budgets": value}, "budgets to be a list of at least one number of calls, got") for value in ([], 5, "5")),
+        *(
+            ({"budgets": value}, "budgets to be a list of at least one number of evaluations, got")
+            for value in ([], 5, "5")
+        ),
         *(
             ({"budgets": [value]}, "a budget to be a whole number of at least 1, got")
             for value in (0, -1, 1.5, "5", True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from study_helpers import CLOCK, OLD_STUDY, Inline, old_store
+from study_helpers import CLOCK, Inline
 
 import daedal
 from daedal.limits import StopReason
@@ -94,7 +94,7 @@ def test_a_run_is_one_row_with_everything(store: Store, path: Path, result: Resu
         "best": 6.0,
         "optimum": 6.0,
         **{name: getattr(result, name) for name in same},
-        "unique_evaluations": result.evaluated,
+        "repeated": result.repeated,
         "stop": "target",
         "error": None,
         "x": "111111",
@@ -111,7 +111,7 @@ def test_a_run_is_one_row_with_everything(store: Store, path: Path, result: Resu
         (run,) = again.runs()[mine.key].values()
     assert (run.seed, run.status, run.success, run.best, run.optimum) == (3, DONE, True, 6.0, 6.0)
     assert (run.evaluations, run.batches, run.generations) == (result.evaluations_to_best, *map(row.get, same[2:4]))
-    assert (run.seconds, run.total_seconds) == (result.cpu_seconds_to_best, result.cpu_seconds)
+    assert (run.cpu_seconds_to_best, run.cpu_seconds) == (result.cpu_seconds_to_best, result.cpu_seconds)
     assert (run.error, run.cpu) == (None, environment()["cpu"])
 
 
@@ -278,71 +278,15 @@ def test_the_study_that_was_run_last_is_the_study_and_what_was_asked_for_holds(s
 # Stores of older versions
 
 
-def test_an_older_store_is_read_as_it_is_and_goes_on_where_it_was(path: Path, tmp_path: Path) -> None:
-    before = digest(old_store(path))
-    (tmp_path / "study.toml").write_text(OLD_STUDY)
-    same = Study.from_file(tmp_path / "study.toml")
-    (tmp_path / "study.toml").unlink()
-    with Store(path, create=False) as read:
-        rows, runs = list(read.rows()), read.runs()
-        assert read.study() == (same, 0, False)
-        assert len(read.history(same.cells()[0], 0)["best"]) == 1
-    assert digest(path) == before
-    assert {row["batches"] for row in rows} == {None}
-    assert {key: sorted(of_cell) for key, of_cell in runs.items()} == {cell.key: [0, 1] for cell in same.cells()}
-    pool = Inline()
-    with Store(path) as store:
-        assert run_study(same, store, Order(), pool=pool).found == 4
-        assert (pool.made, list(store.rows())) == ([], rows)
-        assert run_study(dataclasses.replace(same, runs=3), store, Order(), pool=pool).found == 4
-        assert {(config.algorithm.name, config.seed) for config in pool.made} == {("umda", 2), ("pbil", 2)}
-        assert [row["batches"] for row in store.rows()] == [None] * 4 + [3, 3]
-        again = study_rows(store)
-    with Store(tmp_path / "fresh.db") as fresh:  # what is there is what would be made today
-        run_study(dataclasses.replace(same, runs=3), fresh, Order(), pool=Inline())
-        assert study_rows(fresh) == again
-
-
 VERSION_2 = (
     "DROP VIEW results",
     "ALTER TABLE cells DROP COLUMN budget",
     "CREATE VIEW results AS SELECT problem, algorithm, popsize, seed, status, success, best, optimum, "
-    "evaluations_to_best, evaluations, unique_evaluations, batches, generations, cpu_seconds_to_best, cpu_seconds, "
+    "evaluations_to_best, evaluations, repeated, batches, generations, cpu_seconds_to_best, cpu_seconds, "
     "stop, error, x, settings, content, daedal, numpy, numba, python, cpu, finished, runs.id AS run "
     "FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment",
     "PRAGMA user_version = 2",
 )
-
-
-def test_a_store_from_before_there_were_budgets_means_the_same(path: Path, result: Result, tmp_path: Path) -> None:
-    with Store(path) as store:
-        store.remember(study())
-        for seed in range(3):
-            store.record(cell(), seed, result)
-        rows, runs = list(store.rows()), store.runs()
-    sql(path, *VERSION_2)
-    before = path.read_bytes()
-    with Store(path, create=False) as read:
-        assert (list(read.rows()), read.runs(), read.study()) == (rows, runs, (study(), 0, False))
-    assert path.read_bytes() == before
-    with Store(tmp_path / "merged.db") as merged:
-        assert merged.take_over(path) == 3
-        assert list(merged.rows()) == rows
-    pool = Inline()
-    budgeted = study(budgets=[80, 160])
-    with Store(path) as store:
-        assert run_study(study(), store, Order(), pool=pool).found == 3
-        assert [config.seed for config in pool.made] == [3]
-        run_study(budgeted, store, Order(), pool=pool)
-        assert [row["budget"] for row in store.rows()] == [None] * 4 + [80] * 4 + [160] * 4
-        assert [row["unique_evaluations"] <= row["budget"] for row in store.rows() if row["budget"]] == [True] * 8
-        assert store.study() == (budgeted, 0, False)
-        assert [cell.budget for cell in store.study()[0].cells()] == [80, 160]
-        calls = [run.calls for cell in budgeted.cells() for run in store.runs()[cell.key].values()]
-        assert calls == [row["unique_evaluations"] for row in store.rows() if row["budget"]]
-    with Store(tmp_path / "merged.db") as merged:
-        assert merged.take_over(path) == 9
-        assert sorted(row["budget"] or 0 for row in merged.rows()) == [0] * 4 + [80] * 4 + [160] * 4
 
 
 def study_rows(store: Store) -> list[dict[str, Any]]:
@@ -351,38 +295,11 @@ def study_rows(store: Store) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["cell"], row["seed"]))
 
 
-def test_an_older_store_is_merged_into_a_new_one(store: Store, tmp_path: Path) -> None:
-    old = old_store(tmp_path / "old.db")
-    before = old.read_bytes()
-    assert store.take_over(old) == 4
-    assert old.read_bytes() == before
-    with Store(old, create=False) as theirs:
-        assert list(store.rows()) == list(theirs.rows())
-        assert store.study() == theirs.study()
-
-
-def test_what_an_older_store_names_and_nobody_knows_is_shown_by_its_name(path: Path, tmp_path: Path) -> None:
-    """Its cells say what it was: kind, settings, limits."""
-    told = '{"algorithm": "umda", "name": "umda", "popsizes": [20], "settings": {}}'
-    more = [f'{{"algorithm": "{name}", "name": "{name} 2", "popsizes": [20], "settings": {{}}}}' for name in "ab"]
-    never_run = f"{told}, {', '.join(more)}"
-    old_store(path, **{told: never_run, "'pbil'": "'ours'", '"pbil"': '"ours"', '"PBIL"': '"Ours"'})
-    with Store(path, create=False) as store:
-        known, _, _ = store.study()
-        runs = store.runs()
-        assert [row["algorithm"] for row in store.rows()] == ["umda", "umda", "slow", "slow"]
-    counts = {cell.algorithm.name: len(runs.get(cell.key, {})) for cell in known.cells()}
-    assert counts == {"umda": 2, "a 2": 0, "b 2": 0, "slow": 2}
-    ours = known.algorithms[3]
-    assert (ours.algorithm.name, ours.algorithm.kind, ours.settings["learning_rate"]) == ("ours", "Ours", 0.01)
-    assert len(analyse(known, runs)) == 4
-
-
 # Files that are no store
 
 
 BAD_FILES: list[tuple[Any, str]] = [
-    (lambda path: Store(path).close() or sql(path, "PRAGMA user_version = 4"), "format 3 in .*format 4, .* newer"),
+    (lambda path: Store(path).close() or sql(path, "PRAGMA user_version = 4"), "format 1 in .*format 4, .* newer"),
     (lambda path: sql(path, "CREATE TABLE runs (id)", "INSERT INTO runs VALUES (1)"), "of something else"),
     (lambda path: path.write_text("runs = 20\n" * 100), "not an SQLite database"),
 ]
@@ -467,10 +384,10 @@ def test_a_hundred_thousand_runs(store: Store, path: Path) -> None:
             assert entry.choice == Settled(size)
             assert entry.effort is not None
             assert (entry.effort.runs, entry.effort.solved, entry.effort.complete) == (2000, solved, True)
-            assert entry.effort.evaluations is not None
-            assert entry.effort.evaluations.mean == slow * (10 * size + 0.5)
-            assert entry.effort.evaluations.sd == pytest.approx(slow * math.sqrt(2000 / 4 / 1999))
-            assert entry.effort.evaluations.star is (slow == 1)
+            assert entry.effort.evaluations_to_best is not None
+            assert entry.effort.evaluations_to_best.mean == slow * (10 * size + 0.5)
+            assert entry.effort.evaluations_to_best.sd == pytest.approx(slow * math.sqrt(2000 / 4 / 1999))
+            assert entry.effort.evaluations_to_best.star is (slow == 1)
     status = study_status(many, runs)
     assert [status.total(name) for name in ("done", "failed", "solved", "left")] == [100_000, 0, 10 * 6000, 0]
     assert (len(status.cells), status.errors) == (50, {})

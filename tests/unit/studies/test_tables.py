@@ -231,20 +231,20 @@ def test_flat_rows_hold_the_numbers() -> None:
     assert len(rows) == 2 * 2 * len(LEVELS)
     assert {tuple(row) for row in rows} == {tuple(ROW_COLUMNS)}
     json.dumps(rows, allow_nan=False)
-    assert {"evaluations_sd", "evaluations_p", "confirmed_seconds_sd", "published_seconds_star"} < set(first)
+    assert {"evaluations_to_best_sd", "evaluations_to_best_p", "published_cpu_seconds_to_best_star"} < set(first)
     assert [first[name] for name in ("problem", "algorithm", "level")] == ["trap:k=4,n=20", "DAE-EDA", 50]
     assert (first["popsize"], first["failed_at_any_size"]) == (1000, 1)
     assert (first["runs"], first["solved"], first["failed"], first["complete"]) == (10, 9, 1, True)
-    assert (first["evaluations"], first["confirmed_runs"], first["confirmed_solved"]) == (12_004.0, 4, 3)
-    assert (first["confirmed_evaluations"], first["published_evaluations"]) == (13_001.5, 2550.0)
+    assert (first["evaluations_to_best"], first["confirmed_runs"], first["confirmed_solved"]) == (12_004.0, 4, 3)
+    assert (first["confirmed_evaluations_to_best"], first["published_evaluations_to_best"]) == (13_001.5, 2550.0)
     assert first["ratio"] == pytest.approx(12_004 / 2550)
-    assert (first["evaluations_star"], first["seconds_star"]) == (False, False)
-    assert (boa["complete"], boa["published_evaluations_star"]) == (False, True)
+    assert (first["evaluations_to_best_star"], first["cpu_seconds_to_best_star"]) == (False, False)
+    assert (boa["complete"], boa["published_evaluations_to_best_star"]) == (False, True)
     assert (boa_90["popsize"], boa_90["unsettled"], boa_90["runs"]) == (None, Unsettled.OPEN.value, None)
-    assert (boa_90["ratio"], boa_90["published_seconds"]) == (None, 117.0)
+    assert (boa_90["ratio"], boa_90["published_cpu_seconds_to_best"]) == (None, 117.0)
     assert (nk["spec"], nk["unsettled"], nk["confirmed_runs"]) == ("nk:n=30,k=4,seed=1", Unsettled.NONE.value, None)
     for row in flat_rows(special_rows()):
-        assert (row["published_evaluations"], row["ratio"]) == (None, None)
+        assert (row["published_evaluations_to_best"], row["ratio"]) == (None, None)
     hidden = StudyProblem(name="mine", problem="some/where/score.py:f")
     assert flat_rows([one_row(problem=hidden)])[0]["spec"] == "score.py:f"
 
@@ -254,7 +254,7 @@ def test_flat_sizes_hold_the_numbers() -> None:
     first, second = rows[:2]
     assert (first["problem"], first["algorithm"], first["popsize"]) == ("trap:k=4,n=20", "DAE-EDA", 100)
     assert (first["runs"], first["solved"], first["failed"], first["complete"]) == (10, 2, 0, True)
-    assert (first["best"], first["evaluations"]) == (19.2, 1504.5)
+    assert (first["best"], first["evaluations_to_best"]) == (19.2, 1504.5)
     assert (first["batches"], first["batches_sd"]) == (None, None)  # of old stores
     assert (second["failed"], second["best"], second["best_sd"]) == (1, 20.0, 0.0)
     assert len(rows) == 5

@@ -44,7 +44,7 @@ def test_markdown_has_a_line_for_each_problem_budget_and_algorithm_and_mean_rank
     header, _, *body = table_of(budget_markdown(some_rows()))
     assert header == [
         *("Problem", "budget", "Algorithm", "popsize", "mean best", "median", "rank", "solved", "ERT", "CPU s"),
-        *("calls", "batches"),
+        *("evaluations", "batches"),
     ]
     assert body[:4] == [
         ["trap:k=4,n=20", "100", "umda", "", "3.5 ± 2.4", "3.5", "1.5", "0/8", NONE, "0.5", "104", "4"],
