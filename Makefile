@@ -49,8 +49,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/first.py
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/models.py
-	$(BIN)/python benchmarks/evaluation.py
-	$(BIN)/python benchmarks/workers.py
+	$(BIN)/python benchmarks/pools.py
 	$(BIN)/python benchmarks/store.py
 
 reproduce: $(STAMP)

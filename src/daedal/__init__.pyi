@@ -3,8 +3,8 @@ from daedal import plot as plot
 from daedal import problems as problems
 from daedal import sklearn as sklearn
 from daedal.engine import Engine as Engine
-from daedal.evaluation.caller import ObjectiveError as ObjectiveError
-from daedal.evaluation.failures import Failure as Failure
+from daedal.evaluation.answers import Failure as Failure
+from daedal.evaluation.answers import ObjectiveError as ObjectiveError
 from daedal.limits import BudgetWarning as BudgetWarning
 from daedal.limits import Limits as Limits
 from daedal.limits import ReplayWarning as ReplayWarning

@@ -61,7 +61,7 @@ def test_a_program_ends_with_the_run(
     number: signal.Signals, engine: tuple[object, ...], interrupted: Cli, tmp_path: Path
 ) -> None:
     script = tmp_path / "score.sh"
-    script.write_text(f"trap '' TERM HUP\ntouch {tmp_path}/pid-$$\nsleep 1000\nsleep 1000\n")
+    script.write_text(f"trap '' TERM HUP\nread -r row\ntouch {tmp_path}/pid-$$\nsleep 1000\nsleep 1000\n")
     standing = 2 if 2 in engine else 1
     done = interrupted("solve", f"cmd:sh {script}", *LINE, *engine, number=number, standing=standing)
     assert done.returncode == CODES.get(number, -number)

@@ -1,52 +1,31 @@
-"""What tests of evaluations share."""
+"""Helpers of tests of evaluations."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from daedal.evaluation.answers import Answers, side_by_side
+from daedal.evaluation.caller import Caller
 from daedal.evaluation.evaluation import Evaluation
 from daedal.types import Bits
 
 
 def rows_of(*texts: str) -> Bits:
-    """Give rows that are written as texts of 0 and 1."""
+    """Return candidates from texts of 0 and 1."""
     return np.array([[int(bit) for bit in text] for text in texts], dtype=np.uint8)
 
 
 def every(n: int) -> Bits:
-    """Give all rows of n bits, the first of which counts one."""
+    """Return all candidates of n bits, the first of which counts one."""
     return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.uint8)
 
 
-def found(cache: Any, rows: Bits) -> list[float | None]:
-    """Give what a cache knows of rows, in plain Python."""
-    values, known = cache.find(rows)
-    assert values.shape == known.shape == (len(rows),)
-    assert (values.dtype, known.dtype) == (np.float64, np.bool_)
-    assert np.isnan(values[~known]).all()
-    return [float(value) if is_known else None for value, is_known in zip(values, known, strict=True)]
-
-
-def wait_until(is_true: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Wait for something that has to happen some time."""
-    deadline = time.monotonic() + seconds
-    while not is_true() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return is_true()
-
-
-def is_gone(pid: int) -> bool:
-    """Whether a process has ended; one whose parent did not ask for its end yet has, too."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+def answers(caller: Caller, x: Bits, *, first_failure_only: bool = False) -> Answers:
+    """Return the answers of an objective for candidates, as one."""
+    return side_by_side([Answers(np.empty(0)), *caller.pieces(x, first_failure_only=first_failure_only)])
 
 
 ROWS = every(12)  # the numbers from 0 on

@@ -10,10 +10,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from daedal.evaluation.failures import describe_error
-from daedal.evaluation.pool import Event, Message
+from daedal.evaluation.worker import Event, Message
 from daedal.result import Result
 from daedal.run.config import RunConfig
+from daedal.settings.checks import describe_error
 
 CLOCK = {"cpu_seconds_to_best", "cpu_seconds", "finished", "run"}
 """What is never the same in two runs, nor in the rows of two stores."""

@@ -201,6 +201,7 @@ def compare(
     target: options.Target = None,
     minimize: options.Minimize = False,
     by_row: options.ByRow = False,
+    violations: options.Violations = False,
     shuffle: options.Shuffle = True,
     settings: options.Settings = None,
     test: StarTest = TestName.SIGNED_RANK,
@@ -223,6 +224,7 @@ def compare(
         seed=check_seed(seed),
         minimize=minimize,
         vectorized=not by_row,
+        violations=violations,
         shuffle=shuffle,
         limits=Limits(
             max_evaluations=max_evaluations, max_generations=max_generations, patience=patience, target=target

@@ -50,6 +50,12 @@ MaxSeconds: TypeAlias = Annotated[float | None, typer.Option(help="Stop after th
 Target: TypeAlias = Annotated[float | None, typer.Option(help="Stop when this fitness is reached.")]
 Minimize: TypeAlias = Annotated[bool, typer.Option("--minimize", help="Look for the smallest value.")]
 ByRow: TypeAlias = Annotated[bool, typer.Option("--by-row", help="The function takes one row, not a batch.")]
+Violations: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--violations", help="The objective returns or prints the violations of its constraints after its value."
+    ),
+]
 Shuffle: TypeAlias = Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")]
 Settings: TypeAlias = Annotated[
     list[str] | None,

@@ -17,7 +17,7 @@ from daedal.cli.live_display import LiveDisplay
 from daedal.cli.options import settings_of
 from daedal.cli.output import stdout_kept
 from daedal.cli.run_output import Output
-from daedal.evaluation.dask import dask_executor
+from daedal.evaluation.executor_pool import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits
@@ -45,6 +45,7 @@ def solve(
     target: options.Target = None,
     minimize: options.Minimize = False,
     by_row: options.ByRow = False,
+    violations: options.Violations = False,
     shuffle: options.Shuffle = True,
     initial: Annotated[
         Path | None,
@@ -104,6 +105,7 @@ def solve(
         with stdout_kept(), dask_or_none(workers, dask, dask_timeout) as executor:
             config = RunConfig(
                 objective=objective if dask is None else by_value(objective),
+                violations=violations,
                 n=n,
                 space=variables,
                 algorithm=chosen,

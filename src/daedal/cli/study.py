@@ -23,7 +23,7 @@ from daedal.cli.help import HelpfulCommand, group_of_commands
 from daedal.cli.output import check_output, is_standard, say, shown, stdout_kept, write_line, write_pieces
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_tables import status_table, table_text, terminal_table
-from daedal.evaluation.dask import dask_executor
+from daedal.evaluation.executor_pool import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, available_cores, check_executor_timeout
 from daedal.plot.study_figures import check_figures, draw_figures
 from daedal.plot.style import save

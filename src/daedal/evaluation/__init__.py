@@ -1,1 +1,1 @@
-"""Evaluates rows: counted, checked, cached, spread over workers."""
+"""Evaluation of candidates: counted, checked, and spread over workers."""

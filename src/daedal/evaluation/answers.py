@@ -1,4 +1,10 @@
-"""What came back for rows: values, amounts of constraints, failures; and what counts as an answer."""
+"""Answers of an objective: objective values, constraint values and failures, and the order that constraints impose.
+
+Merits express with one number how two candidates compare if there are constraints: feasible candidates come first,
+then those with less violation, then those with the larger objective value. The merit of a feasible candidate is its
+objective value. The merit of any other candidate is -1e250 times its violation, and the last bits of the mantissa hold
+the order by objective value.
+"""
 
 from __future__ import annotations
 
@@ -7,75 +13,132 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from daedal.evaluation.failures import BestSoFar
-from daedal.evaluation.merit import LARGEST, merits, total_violation
 from daedal.types import Amounts, Bits, Fitness, to_text
 
-_AS_NAN = " (what is masked or missing counts as nan)"
+FAILURES_KEPT = 100
+"""Failures that a run keeps to show; it counts all of them."""
+
+_LARGEST = 1e200  # feasible candidates have smaller objective values, larger ones belong to merits
+
+_SCALE = 1e250
+_LEAST, _MOST = 1e-49, 1e50  # the range of violations that merits tell apart
+_VALUE_BITS = 28  # of the 52 of a mantissa; the other 24 and the implicit one hold the violation
+_STEPS = 2.0**_VALUE_BITS - 1
+_MASK = np.uint64(2**_VALUE_BITS - 1)
+_WIDEST = 711.0  # asinh of the largest float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A candidate whose evaluation failed.
+
+    Attributes
+    ----------
+    x
+        The candidate, as text of 0 and 1 in the order of the objective's own variables; in a space its values as JSON.
+    error
+        The reason.
+    """
+
+    x: str
+    error: str
+
+
+@dataclass(frozen=True, eq=False)
+class BestSoFar:
+    """The best solution of a run that ended with an error.
+
+    Attributes
+    ----------
+    x
+        Bits, shape (n,), in the order of the objective's own variables.
+    fitness
+        Objective value.
+    shown
+        The solution as text: its bits, or the values of a space.
+    violation
+        Sum of the violations of all constraints.
+    """
+
+    x: Bits
+    fitness: float
+    shown: str
+    violation: float = 0.0
+
+    def __str__(self) -> str:
+        beyond = f" and is not feasible, by {self.violation:.10g}" if self.violation > 0 else ""
+        return f"the best so far has fitness {self.fitness:.10g}{beyond}: {self.shown}"
 
 
 class ObjectiveError(ValueError):
-    """The objective raised, or gave something that is not one number per row.
+    """Error of an objective that raised, or returned something other than one number per candidate.
 
     Attributes
     ----------
     best
-        The best solution of the run that this has ended, with its bits `x` and its `fitness`; None where no row had a
-        value yet.
+        The best solution of the run that ended with this error, with its bits `x` and its `fitness`; None if no
+        candidate had a value yet.
     """
 
     best: BestSoFar | None = None
 
 
 class ObjectiveMisuse(ObjectiveError):  # noqa: N818  a kind of ObjectiveError
-    """The objective is not a function of rows that gives one number per row: no policy for failures helps with that."""
+    """Error of a function that does not return one number per candidate, so that no failure policy can help."""
 
 
 @dataclass(slots=True)
 class Answers:
-    """What came back for some rows: values as the objective gave them, shape (rows,), and, by row, why it failed.
+    """Answers for some candidates.
 
-    A value is nan where it failed, or was not asked because of an earlier failure. With constraints it is the merit,
-    and `amounts`, shape (rows, 1 + constraints), have what was given.
+    Attributes
+    ----------
+    values
+        Objective values, shape (candidates,); nan for those that failed. With constraints they are merits.
+    errors
+        Reasons of failures, by place.
+    causes
+        Exceptions behind them, if they were raised in this process.
+    amounts
+        With constraints: objective and constraint values, shape (candidates, 1 + constraints).
     """
 
     values: Fitness
     errors: dict[int, str] = field(default_factory=dict)
-    causes: dict[int, BaseException] = field(default_factory=dict)  # where they were raised in this process
+    causes: dict[int, BaseException] = field(default_factory=dict)
     amounts: Amounts | None = None
+
+    @classmethod
+    def failed(cls, count: int, error: str, cause: BaseException | None = None) -> Answers:
+        """Return answers for candidates that failed for the same reason."""
+        causes = {} if cause is None else dict.fromkeys(range(count), cause)
+        return cls(np.full(count, np.nan), dict.fromkeys(range(count), error), causes)
 
     @property
     def constraints(self) -> int | None:
-        """How many constraints the rows have; None where no row has an answer."""
+        """Number of constraints; None if every candidate failed."""
         if self.amounts is not None:
             return int(self.amounts.shape[1]) - 1
-        return None if np.isnan(self.values).all() else 0
+        return None if len(self.errors) == len(self.values) else 0
 
-    def take(self, part: slice, came: Answers) -> None:
-        """Put the answers for a part of the rows in their places."""
-        if came.amounts is not None or self.amounts is not None:
-            check_constraints(self.constraints, came.constraints)
-        if came.amounts is not None:
-            if self.amounts is None:
-                self.amounts = np.full((len(self.values), came.amounts.shape[1]), np.nan)
-            self.amounts[part] = came.amounts
-        self.values[part] = came.values
-        self.errors |= {part.start + index: error for index, error in came.errors.items()}
-        self.causes |= {part.start + index: cause for index, cause in came.causes.items()}
+    def only(self, places: Sequence[int]) -> Answers:
+        """Return the answers in some places, none of which has failed."""
+        return Answers(self.values[places], amounts=None if self.amounts is None else self.amounts[places])
 
 
 class Came(NamedTuple):
-    """Answers for candidates that were evaluated together, or one after the other."""
+    """Answers for candidates that were evaluated together or one after another."""
 
     tickets: list[int]
     rows: Bits  # shape (tickets, n)
     answers: Answers
-    seconds: float  # longest time that one of them took, about
+    seconds: float  # the longest evaluation, approximately
 
 
 def side_by_side(parts: Sequence[Answers]) -> Answers:
-    """Return the answers for several parts of rows as those of all of them."""
+    """Return the answers of several parts as one; all parts that have any must have the same number of constraints."""
     if len(parts) == 1:
         return parts[0]
     answers = Answers(np.concatenate([part.values for part in parts]))
@@ -83,7 +146,7 @@ def side_by_side(parts: Sequence[Answers]) -> Answers:
     start = 0
     for part in parts:
         rows = len(part.values)
-        if constraints is None or constraints > 0 or part.amounts is not None:
+        if constraints != 0 or part.amounts is not None:
             check_constraints(constraints, part.constraints)
             constraints = part.constraints if constraints is None else constraints
         if part.amounts is not None:
@@ -97,52 +160,57 @@ def side_by_side(parts: Sequence[Answers]) -> Answers:
     return answers
 
 
+def check_constraints(before: int | None, now: int | None) -> None:
+    """Refuse a number of constraints that changes between evaluations; None is unknown."""
+    if before is not None and now is not None and before != now:
+        raise ObjectiveMisuse(
+            f"the objective returned {now} violations after {before}; return one for each constraint, 0 if it is kept"
+        )
+
+
 def first_error(errors: dict[int, str], rows: int) -> ObjectiveError:
-    """Give the error of the first row that failed, of so many, and say how many others did."""
-    others = f" ({len(errors)} of {rows} rows failed so far)" if len(errors) > 1 else ""
+    """Return the error of the first candidate that failed, with the number of failures among all evaluations."""
+    others = f" ({len(errors)} of {rows} candidates failed so far)" if len(errors) > 1 else ""
     return ObjectiveError(errors[min(errors)] + others)
 
 
 def nothing_worked(errors: dict[int, str]) -> ObjectiveError:
-    """Give the error of a run whose first rows have failed, all of them."""
+    """Return the error of a run in which every evaluation so far has failed."""
     first = errors[min(errors)]
     if len(errors) == 1:
-        return ObjectiveError(f"the first row failed: {first}")
-    return ObjectiveError(f"all of the first {len(errors):,} rows failed, the first so: {first}")
+        return ObjectiveError(f"the first candidate failed: {first}")
+    return ObjectiveError(f"all of the first {len(errors):,} candidates failed; the first error: {first}")
 
 
-def check_constraints(before: int | None, now: int | None) -> None:
-    """Refuse a number of constraints that changes from call to call; None: not known."""
-    if before is not None and now is not None and before != now:
-        raise ObjectiveMisuse(
-            f"expected as many constraints from each call of the objective, got {now} after {before}; give an amount "
-            "for each one, 0 where it is kept"
-        )
+# ------------------------------------------------------------ checks of numbers
 
 
 def judged(
     values: Fitness, amounts: Amounts | None, x: Bits, sign: int, shown: Callable[[Bits], str] = to_text
 ) -> Answers:
-    """Find nan, and infinity on the good side: nothing could ever be better; with constraints, give merits."""
+    """Check values for nan, and for infinity on the good side, which nothing could beat; compute merits.
+
+    `values` and `amounts` must be copies, because what failed is overwritten.
+    """
     if amounts is None and np.count_nonzero(np.isfinite(values)) == len(values):
         return Answers(values)
     errors = _bad_values(values, x, sign, shown)
     if amounts is None:
-        values[list(errors)] = np.nan  # our own copy
+        values[list(errors)] = np.nan
         return Answers(values, errors)
-    errors |= {index: error for index, error in _bad_amounts(amounts, x, shown).items() if index not in errors}
+    errors = _bad_amounts(amounts, x, shown) | errors
     amounts[sorted(errors)] = np.nan
     return Answers(merits(amounts, sign), errors, amounts=amounts)
 
 
 def _bad_values(values: Fitness, x: Bits, sign: int, shown: Callable[[Bits], str]) -> dict[int, str]:
-    bad = np.flatnonzero(np.isnan(values) | (values == sign * np.inf))
-    infeasible = "-inf" if sign > 0 else "inf"
-    return {
-        int(index): f"expected finite numbers from the objective, got {values[index]:g} for the row "
-        f"{shown(x[index])}{_AS_NAN if np.isnan(values[index]) else ''}; use {infeasible} for what is infeasible"
-        for index in bad
-    }
+    errors: dict[int, str] = {}
+    for index in np.flatnonzero(np.isnan(values) | (values == sign * np.inf)):
+        errors[int(index)] = (
+            f"expected finite numbers from the objective, got {values[index]:g} for the candidate {shown(x[index])}; "
+            f"return {-sign * np.inf:g} for infeasible candidates"
+        )
+    return errors
 
 
 def _bad_amounts(amounts: Amounts, x: Bits, shown: Callable[[Bits], str]) -> dict[int, str]:
@@ -150,13 +218,91 @@ def _bad_amounts(amounts: Amounts, x: Bits, shown: Callable[[Bits], str]) -> dic
     for index, which in np.argwhere(~np.isfinite(amounts[:, 1:])):
         errors.setdefault(
             int(index),
-            f"expected a finite number from constraint {which + 1}, got {amounts[index, 1 + which]:g} for the row "
-            f"{shown(x[index])}; give by how much it is violated, 0 or less where it is not",
+            f"expected a finite number from constraint {which + 1}, got {amounts[index, 1 + which]:g} for the candidate"
+            f" {shown(x[index])}; return its violation, 0 or less if it is kept",
         )
-    far = np.isfinite(amounts[:, 0]) & (np.abs(amounts[:, 0]) >= LARGEST) & (total_violation(amounts) <= 0)
+    far = np.isfinite(amounts[:, 0]) & (np.abs(amounts[:, 0]) >= _LARGEST) & (total_violation(amounts) <= 0)
     for index in np.flatnonzero(far):
         errors[int(index)] = (
-            f"expected values between -{LARGEST:g} and {LARGEST:g} from an objective with constraints, got "
-            f"{amounts[index, 0]:g} for the row {shown(x[index])}"
+            f"expected values between -{_LARGEST:g} and {_LARGEST:g} from an objective with constraints, got "
+            f"{amounts[index, 0]:g} for the candidate {shown(x[index])}"
         )
     return errors
+
+
+# ------------------------------------------------------------ constraints
+
+
+def total_violation(amounts: Amounts) -> Fitness:
+    """Return the sums of the positive constraint values, shape (candidates,).
+
+    A sum is infinite where the objective value is, because such a value means infeasible without an amount.
+    """
+    with np.errstate(over="ignore"):
+        totals: Fitness = np.maximum(amounts[:, 1:], 0.0).sum(axis=1)
+    return np.where(np.isinf(amounts[:, 0]), np.inf, totals)
+
+
+def merits(amounts: Amounts, sign: int) -> Fitness:
+    """Compute the merits of candidates, shape (candidates,), in the objective's own sign.
+
+    Parameters
+    ----------
+    amounts
+        Objective and constraint values, shape (candidates, 1 + constraints); nan for candidates that failed.
+    sign
+        1 if larger values are better, -1 if smaller ones are.
+    """
+    values, totals = sign * amounts[:, 0], total_violation(amounts)
+    fine = ~(totals > 0)  # nan stays nan
+    return sign * np.where(fine, values, _infeasible(values, totals))
+
+
+def _infeasible(values: Fitness, totals: Fitness) -> Fitness:
+    """Compute the merits of infeasible candidates, whose values are to be maximized."""
+    magnitude = (_SCALE * np.clip(totals, _LEAST, _MOST)).view(np.uint64)
+    known = np.where(np.isfinite(values), values, 0.0)
+    worse = np.rint(0.5 * (1.0 - np.arcsinh(known) / _WIDEST) * _STEPS).astype(np.uint64)
+    merit = -((magnitude & ~_MASK) | worse).view(np.float64)
+    return np.where(np.isinf(values), values, merit)
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """The best candidate of a run with constraints, with exact numbers where merits are rounded.
+
+    Attributes
+    ----------
+    x
+        The candidate, shape (n,), in the optimizer's order.
+    amounts
+        Its objective value and constraint values, shape (1 + constraints,).
+    """
+
+    x: Bits
+    amounts: Amounts
+
+    @property
+    def violation(self) -> float:
+        """Sum of the violations."""
+        return float(total_violation(self.amounts[None])[0])
+
+    @property
+    def violations(self) -> tuple[float, ...]:
+        """Violation of each constraint."""
+        return tuple(np.maximum(self.amounts[1:], 0.0).tolist())
+
+    def key(self, sign: int) -> tuple[float, float]:
+        """Return a sort key that is larger for a better candidate."""
+        return -self.violation, sign * float(self.amounts[0])
+
+
+def best_of(x: Bits, amounts: Amounts, sign: int) -> Standing | None:
+    """Return the first of the best candidates, x of shape (candidates, n); None if all failed."""
+    known: NDArray[np.intp] = np.flatnonzero(~np.isnan(amounts[:, 0]))
+    if not len(known):
+        return None
+    totals, values = total_violation(amounts[known]), sign * amounts[known, 0]
+    least = np.flatnonzero(totals == totals.min())
+    i = int(known[least[int(np.argmax(values[least]))]])
+    return Standing(x[i].copy(), amounts[i].copy())

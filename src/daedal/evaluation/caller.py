@@ -1,127 +1,145 @@
-"""How an objective is called: with a batch or row by row, and what counts as an answer."""
+"""Calls of an objective, with many candidates or one at a time, and checks of what it returns."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.answers import Answers as Answers
-from daedal.evaluation.answers import ObjectiveError as ObjectiveError
-from daedal.evaluation.answers import ObjectiveMisuse as ObjectiveMisuse
-from daedal.evaluation.answers import judged
-from daedal.evaluation.failures import describe_error
-from daedal.evaluation.returned import joined, read_amounts, read_values, split
+from daedal.evaluation.answers import Answers, ObjectiveError, ObjectiveMisuse, judged
+from daedal.settings.checks import as_numbers, describe_error
 from daedal.types import Amounts, Bits, Fitness, to_text
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
-"""A function of rows of 0/1, shape (rows, n), that gives one number per row; or of one row, that gives one number.
+"""A function of candidates, shape (candidates, n), that returns one number per candidate, or of one candidate.
 
-It may give a pair: that, and by how much constraints are violated.
+With declared violations it returns a pair: these numbers, and by how much each constraint is violated.
 """
 
 _FLOAT = np.dtype(np.float64)
 _NUMBERS = (float, np.float64)
 
 MOST_BYTES = 64 * 2**20
-"""Memory of the rows that a function of a batch gets at once: in int64 they take eight times what they take here."""
+"""Memory of the candidates that a function of many gets at once. As int64 they take eight times their own memory."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Calls an objective, and judges what it gives.
+    """An objective with the way to call it.
 
-    A user's function gets rows of int64, so that `2 * x - 1` or `x[:, 0] - x[:, 1]` mean what they say; in uint8, 0 - 1
-    would be 255.
+    A user's function gets candidates as int64, so that `2 * x - 1` and `x[:, 0] - x[:, 1]` mean what they say: in
+    uint8, 0 - 1 is 255.
+
+    Parameters
+    ----------
+    objective
+        The function.
+    vectorized
+        If True, it takes many candidates, shape (candidates, n). If False, it takes one, shape (n,).
+    sign
+        1 if larger values are better, -1 if smaller ones are.
+    dtype
+        Type of the bits that it gets.
+    most_bytes
+        Memory of the candidates of one call.
+    shown
+        Writes a candidate for messages.
+    batch
+        What the function is called with, in words, for messages.
+    constraints
+        Functions of the same candidates, each of which returns by how much a candidate violates something.
+    violations
+        If True, the objective returns pairs of values and violations. If False, a pair is an error.
     """
 
     objective: Objective
-    vectorized: bool = True  # whether it takes a batch, shape (rows, n), or one row, shape (n,), at a time
-    sign: int = 1  # -1 where smaller is better
+    vectorized: bool = True
+    sign: int = 1
     dtype: type[np.integer[Any]] = np.int64
     most_bytes: int = MOST_BYTES
-    shown: Callable[[Bits], str] = to_text  # how a row is written in messages
-    batch: str = "an array of 0/1 rows"  # what it is called with
-    constraints: tuple[Objective, ...] = ()  # functions of the same rows: by how much each row violates something
+    shown: Callable[[Bits], str] = to_text
+    batch: str = "an array of 0/1 rows"
+    constraints: tuple[Objective, ...] = ()
+    violations: bool = False
 
-    def is_one_part(self, x: Bits) -> bool:
-        """Whether all rows go together, whatever numbers they become: a quick look, for small batches."""
-        return 8 * x.size <= self.most_bytes
+    @property
+    def constrained(self) -> bool:
+        """Whether each answer comes with constraint values."""
+        return self.violations or bool(self.constraints)
 
     def parts(self, x: Bits) -> list[slice]:
-        """Give which of the rows of x, shape (rows, n), go together: all, or as many as take no more than `most_bytes`.
-
-        What comes back does not depend on it, for a function of rows.
-        """
+        """Return which candidates of x, shape (candidates, n), go together: as many as fit into `most_bytes`."""
         size = np.dtype(self.dtype).itemsize
         if size * x.size <= self.most_bytes:
             return [slice(0, len(x))]
         step = max(1, self.most_bytes // (size * x.shape[1]))
         return [slice(start, min(start + step, len(x))) for start in range(0, len(x), step)]
 
-    def answers(self, x: Bits, *, first_failure_only: bool = False) -> Answers:
-        """Give the answers for the rows of x, shape (rows, n); a batch that fails is tried row by row."""
-        if not self.vectorized:
-            return self.one_by_one(x, first_failure_only=first_failure_only)
-        if self.is_one_part(x):
-            return self._batch(x, first_failure_only)
-        answers = Answers(np.full(len(x), np.nan))
+    def pieces(self, x: Bits, *, singly: bool = False, first_failure_only: bool = False) -> Iterator[Answers]:
+        """Evaluate candidates, and yield the answers for the next ones, in their order, as soon as they are there.
+
+        If the function raises for many candidates, they are evaluated singly.
+
+        Parameters
+        ----------
+        x
+            Candidates, shape (candidates, n).
+        singly
+            If True, each candidate is evaluated with a call of its own.
+        first_failure_only
+            If True, the first failure is the last answer, and a function that raises for many candidates, but for none
+            of them alone, raises an error.
+        """
+        if singly or not self.vectorized or len(x) == 1:
+            yield from self._singly(x, first_failure_only)
+            return
         for part in self.parts(x):
-            answers.take(part, self._batch(x[part], first_failure_only))
-            if answers.errors and first_failure_only:
-                break
-        return answers
+            try:
+                answers = self.together(x[part])
+            except ObjectiveMisuse:
+                raise
+            except ObjectiveError as error:
+                have_failed = yield from self._singly(x[part], first_failure_only)
+                if first_failure_only and not have_failed:
+                    raise ObjectiveError(self._with_candidates(error, x[part])) from error.__cause__ or error
+            else:
+                yield answers
+                have_failed = bool(answers.errors)
+            if have_failed and first_failure_only:
+                return
 
-    def _batch(self, x: Bits, first_failure_only: bool) -> Answers:
-        """Give the answers for rows that go together."""
-        if len(x) == 1:
-            return self.single(x)
-        try:
-            return self.together(x)
-        except ObjectiveMisuse:
-            raise
-        except ObjectiveError as error:
-            answers = self.one_by_one(x, first_failure_only=first_failure_only)
-            if first_failure_only and not answers.errors:
-                raise self.batch_error(error, x) from error.__cause__ or error
-            return answers
-
-    def batch_error(self, error: ObjectiveError, x: Bits) -> ObjectiveError:
-        """Return the error of a function that raises for the rows of x together, but for none of them alone."""
-        return ObjectiveError(self._told_of(error, x))
-
-    def one_by_one(self, x: Bits, *, first_failure_only: bool = False) -> Answers:
-        """Give the answers for the rows of x, each with a call of its own."""
-        answers = Answers(np.full(len(x), np.nan))
+    def _singly(self, x: Bits, first_failure_only: bool) -> Generator[Answers, None, bool]:
+        """Evaluate candidates with a call for each; the generator returns whether any failed."""
+        have_failed = False
         for index in range(len(x)):
-            answers.take(slice(index, index + 1), self.single(x[index : index + 1]))
-            if answers.errors and first_failure_only:
+            answers = self.single(x[index : index + 1])
+            yield answers
+            have_failed |= bool(answers.errors)
+            if have_failed and first_failure_only:
                 break
-        return answers
+        return have_failed
 
     def single(self, row: Bits) -> Answers:
-        """Return the answer for one row, shape (1, n); an error of the objective is part of it."""
+        """Return the answer for one candidate, shape (1, n); an error of the objective is part of it."""
         try:
             return self.together(row)
         except ObjectiveMisuse:
             raise
         except ObjectiveError as error:
-            return Answers(np.array([np.nan]), {0: self._told_of(error, row)}, {0: error.__cause__ or error})
+            return Answers.failed(1, self._with_candidates(error, row), error.__cause__ or error)
 
     def together(self, x: Bits) -> Answers:
-        """Return the answers for the rows of x, shape (rows, n), from one call; raise if the objective raises.
+        """Return the answers for candidates, shape (candidates, n), from one call; raise if the objective raises.
 
-        A function that takes one row at a time can only be given one.
+        A function of one candidate can only get one.
         """
         returned = self._ask(self.objective, "the objective", x)
-        if (
-            not self.constraints
-        ):  # the two kinds of answers that are most frequent, without asking what else they may be
+        if not self.constrained:  # the two most frequent kinds of answers, without any further question
             kind = type(returned)
             if kind is np.ndarray and returned.dtype is _FLOAT and returned.shape == x.shape[:1]:  # type: ignore[attr-defined]
                 values: Fitness = returned.copy()  # type: ignore[attr-defined]  # the objective may use it again
@@ -131,36 +149,18 @@ class Caller:
                 return Answers(np.array([returned], dtype=np.float64))
         return judged(*self._read(returned, x), x, self.sign, self.shown)
 
-    def _read(self, returned: object, x: Bits) -> tuple[Fitness, Amounts | None]:
-        """Return the values of rows, shape (rows, n), and, with constraints, the same beside their amounts."""
-        values, violations = split(returned, self.vectorized)
-        numbers = read_values(values, "the objective", len(x), self.vectorized)
-        if violations is None and not self.constraints:
-            return numbers, None
-        amounts = [] if violations is None else [read_amounts(violations, len(x), self.vectorized)]
-        for index, constraint in enumerate(self.constraints):
-            who = f"constraint {index + 1}"
-            amounts.append(read_values(self._ask(constraint, who, x), who, len(x), self.vectorized)[:, None])
-        return numbers, joined(numbers, amounts)
-
-    def _given(self, x: Bits) -> NDArray[Any]:
-        """Make what a function gets of rows, or, where it takes no batch, of the only one of them.
-
-        It is a copy: what a function does to it stays there.
-        """
-        return (x if self.vectorized else x[0]).astype(self.dtype)
-
     def _ask(self, function: Objective, who: str, x: Bits) -> object:
-        """Call a function with rows, shape (rows, n)."""
+        """Call a function with a copy of candidates, shape (candidates, n), or of the only one."""
+        given: NDArray[Any] = (x if self.vectorized else x[0]).astype(self.dtype)
         try:
-            return function(self._given(x))
-        except ObjectiveError:
+            return function(given)
+        except (ObjectiveError, KeyboardInterrupt):
             raise
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # SystemExit, what asyncio cancels with, a user's own: all of them are failures
+        except (
+            BaseException
+        ) as error:  # SystemExit, the error that asyncio cancels with, a user's own: all are failures
             hint = (
-                f"; it is called with {self.batch}, here of shape {x.shape} (for a function of one row, say "
+                f"; it is called with {self.batch}, here of shape {x.shape} (for a function of one candidate, say "
                 "vectorized=False, or --by-row)"
             )
             from daedal.settings.plugins import place_in_file  # a third of what a worker loads, for errors alone
@@ -168,14 +168,86 @@ class Caller:
             where = place_in_file(error)
             place = "" if where is None else f" ({os.path.basename(where)})"
             raise ObjectiveError(
-                f"{who} raised {describe_error(error)}{place} for {self.named(x)}{hint if self.vectorized else ''}"
+                f"{who} raised {describe_error(error)}{place} for {self._named(x)}{hint if self.vectorized else ''}"
             ) from error
 
-    def named(self, x: Bits) -> str:
-        """Say which rows were asked for: the only one, or how many."""
-        return f"the row {self.shown(x[0])}" if len(x) == 1 else f"a batch of shape {x.shape}"
+    def _named(self, x: Bits) -> str:
+        return f"the candidate {self.shown(x[0])}" if len(x) == 1 else f"a batch of shape {x.shape}"
 
-    def _told_of(self, error: ObjectiveError, x: Bits) -> str:
-        """Give what an error says, and the rows it was for; those of programs do not know."""
-        text, where = str(error), self.named(x)
-        return text if where in text else f"{text}; it was called for {where}"
+    def _with_candidates(self, error: ObjectiveError, x: Bits) -> str:
+        """Return the text of an error with its candidates, which the errors of programs do not know."""
+        text, named = str(error), self._named(x)
+        return text if named in text else f"{text}; it was called for {named}"
+
+    # ------------------------------------------------------------ what it returns
+
+    def _read(self, returned: object, x: Bits) -> tuple[Fitness, Amounts | None]:
+        """Return objective values and, with constraints, the same next to constraint values."""
+        values, violations = self._split(returned)
+        numbers = self._values(values, "the objective", len(x))
+        if not self.constrained:
+            return numbers, None
+        amounts = [numbers[:, None]]
+        if self.violations:
+            amounts.append(self._violations(violations, len(x)))
+        for index, constraint in enumerate(self.constraints):
+            who = f"constraint {index + 1}"
+            amounts.append(self._values(self._ask(constraint, who, x), who, len(x))[:, None])
+        return numbers, np.concatenate(amounts, axis=1)
+
+    def _split(self, returned: object) -> tuple[object, object]:
+        """Return values and violations; refuse a tuple that was not announced, and anything but a pair if it was."""
+        parts = returned if isinstance(returned, tuple) else ()
+        if self.violations:
+            if len(parts) == 2 and parts[1] is not None:
+                return parts[0], parts[1]
+            came = f"a tuple of {len(parts)}" if isinstance(returned, tuple) else type(returned).__name__
+            raise ObjectiveMisuse(
+                "expected a pair from the objective, the objective value and the violations, because of violations=True"
+                f" (--violations), got {'None as violations' if len(parts) == 2 else came}"
+            )
+        if any(map(_is_sequence, parts)) if self.vectorized else len(parts) > 1:
+            raise ObjectiveMisuse(
+                f"the objective returned more than one number per candidate, in a tuple of {len(parts)}; return or "
+                "print the objective value alone, or, if the others are violations of constraints, declare them with "
+                "violations=True (--violations)"
+            )
+        return returned, None
+
+    def _values(self, returned: object, who: str, rows: int) -> Fitness:
+        """Read one number per candidate, shape (candidates,)."""
+        values = _numbers(returned, who)
+        if not self.vectorized and values.shape not in ((), (1,)):
+            raise ObjectiveMisuse(f"expected one number for a candidate from {who}, got shape={values.shape}")
+        if self.vectorized and values.shape != (rows,):
+            raise ObjectiveMisuse(
+                f"expected one number per candidate, shape ({rows},), from {who}, got shape={values.shape}; "
+                "sum over axis=1, or say vectorized=False (--by-row) for a function of one candidate"
+            )
+        return values.reshape(rows)
+
+    def _violations(self, returned: object, rows: int) -> Amounts:
+        """Read the violations of a pair: one number per candidate, or several, shape (candidates, constraints)."""
+        amounts = _numbers(returned, "the objective, as violations")
+        if not self.vectorized and amounts.ndim <= 1 and amounts.size:
+            return amounts.reshape(1, amounts.size)
+        if self.vectorized and amounts.size and amounts.shape[:1] == (rows,) and amounts.ndim <= 2:
+            return amounts if amounts.ndim == 2 else amounts[:, None]
+        wanted = f"shape ({rows},) or ({rows}, constraints)" if self.vectorized else "one number per constraint"
+        raise ObjectiveMisuse(
+            f"expected {wanted} as violations, the second of the pair from the objective, got shape={amounts.shape}"
+        )
+
+
+def _is_sequence(value: object) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) != 0
+
+
+def _numbers(returned: object, who: str) -> Fitness:
+    """Return what a function returned as an array of float64."""
+    if returned is None:
+        raise ObjectiveMisuse(f"expected numbers from {who}, got None; does it return its result?")
+    try:
+        return as_numbers(returned, source=f"from {who}")
+    except ValueError as error:
+        raise ObjectiveMisuse(str(error)) from error

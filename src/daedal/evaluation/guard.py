@@ -1,134 +1,91 @@
-"""Process groups that end with this process, be it killed in the middle of a call that never gives Python back."""
+"""Process groups that end with this process, even if it is killed.
+
+Workers and programs notice the end of this process only when they next read from it. Until then they, or processes
+that they have started, could run for hours.
+"""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import threading
-import uuid
-from collections.abc import Callable
 from contextlib import suppress
 
-TOKEN = "DAEDAL_GUARD"
-"""The variable by which a process is known that was started a moment before its group could be told of."""
-
-_SCRIPT = f"""\
+_SCRIPT = """\
 trap '' INT TERM HUP
 groups=' '
 while read -r what group; do
     case $what in
         +) groups="$groups$group " ;;
-        -) groups="${{groups%% $group *}} ${{groups#* $group }}" ;;
+        -) groups="${groups%% $group *} ${groups#* $group }" ;;
         .) exit ;;
     esac
 done
-for signal in TERM KILL; do
-    for group in $groups $(grep -ls "{TOKEN}=$0" /proc/[0-9]*/environ | tr -dc '0-9\\n'); do
-        kill -s $signal -- "-$group"
-    done
-    [ $signal = KILL ] || sleep 1
-done
+for group in $groups; do kill -s KILL -- "-$group"; done
 """
-"""Reads which groups to guard until told to leave, or nobody can write any more: the process that did is gone.
-
-A group can only be told of when it runs. One that is started in the very moment in which its owner is killed is found
-by its environment, where there is /proc.
-"""
+"""Keeps a list of process groups, and kills them when its input ends: then the process that wrote to it is gone."""
 
 
 class Guard:
-    """A small process that outlives this one by a moment, and ends what it left behind; there while it has to be.
+    """A small shell process that kills the process groups of this process when this process ends.
 
-    The kernel's own way, a parent-death signal, would reach a child but not the children of that, and comes already
-    when the thread ends that started the child. Callers hold interrupts back, so that no handler comes in between.
+    It runs while there is a group to guard. A parent-death signal of Linux would not do, because it does not reach the
+    children of a child.
     """
 
     def __init__(self) -> None:
         self._forget()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget_in_child)
+            os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
+        """Begin without a group; a forked process must not keep the pipe of its parent open."""
+        if (pipe := getattr(self, "_pipe", -1)) >= 0:
+            os.close(pipe)
+            self._process.returncode = 0  # the parent waits for it
         self._lock = threading.Lock()
         self._groups: set[int] = set()
-        self._process: subprocess.Popen[bytes] | None = None
         self._pipe = -1
-        self._token = uuid.uuid4().hex
 
-    def _forget_in_child(self) -> None:
-        """In a forked process: what its parent has is not its own, and the parent's end must be seen."""
-        if self._process is not None:
-            os.close(self._pipe)
-            self._process.returncode = 0  # not ours to wait for
-        self._forget()
-
-    def start(self, start: Callable[[dict[str, str]], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-        """Start a process that leads a group, with the environment that it has to have.
-
-        The group ends should this process end without a word, be it before `start` has given it.
-        """
+    def add(self, group: int) -> None:
+        """Guard a group of processes."""
         with self._lock:
-            if self._process is None:
-                self._start()
-            try:
-                process = start({**os.environ, TOKEN: self._token})
-                self._groups.add(process.pid)
-                self._tell(f"+ {process.pid}\n")
-            finally:
-                self._leave_if_idle()
-            return process
+            self._groups.add(group)
+            if self._pipe < 0:
+                with suppress(OSError):  # without a shell, or room for one more process, nothing is guarded
+                    self._start()
+            self._tell(f"+ {group}\n")
 
     def remove(self, group: int) -> None:
-        """Do so no more: it has been ended."""
+        """Stop guarding a group that has ended, as long as no other process can have its number."""
         with self._lock:
             if group not in self._groups:
                 return
             self._groups.remove(group)
-            self._tell(f"- {group}\n")
-            self._leave_if_idle()
+            self._tell(f"- {group}\n" if self._groups else ".\n")
+            if not self._groups and self._pipe >= 0:
+                os.close(self._pipe)
+                self._pipe = -1
+                self._process.wait()
 
     def _tell(self, line: str) -> None:
-        if self._process is None:
-            return
-        try:
-            os.write(self._pipe, line.encode())
-        except BrokenPipeError:  # somebody has killed it
-            self._leave()
-            if self._groups:
-                self._start()
-
-    def _leave_if_idle(self) -> None:
-        if not self._groups and self._process is not None:
-            with suppress(BrokenPipeError):
-                os.write(self._pipe, b".\n")
-            self._leave()
-
-    def _leave(self) -> None:
-        assert self._process is not None
-        os.close(self._pipe)
-        self._process.wait()
-        self._process = None
+        if self._pipe >= 0:
+            with suppress(BrokenPipeError):  # the shell was killed
+                os.write(self._pipe, line.encode())
 
     def _start(self) -> None:
-        with suppress(OSError):  # where there is no shell, or no room for one more process, it has to go without
-            self._open()
-
-    def _open(self) -> None:
-        reader, writer = map(above_standard, os.pipe())
-        plain = {name: value for name, value in os.environ.items() if name != TOKEN}  # of a guard of this process
+        keep_standard_descriptors()
+        reader, writer = os.pipe()
         try:
-            process = subprocess.Popen(
-                ["/bin/sh", "-c", _SCRIPT, self._token],
-                env=plain,
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", _SCRIPT],
                 stdin=reader,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                start_new_session=True,  # Ctrl-C, and whoever ends our group, are not for it
+                start_new_session=True,  # so that neither Ctrl-C nor the end of our own group reaches it
             )
-            os.write(writer, "".join(f"+ {one}\n" for one in self._groups).encode())
-            self._process, self._pipe = process, writer
+            self._pipe = writer
         except BaseException:
             os.close(writer)
             raise
@@ -136,14 +93,14 @@ class Guard:
             os.close(reader)
 
 
-def above_standard(descriptor: int) -> int:
-    """Move a descriptor away from the places of standard input, output and error, where these are closed."""
-    if descriptor > 2:
-        return descriptor
-    moved: int = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    os.close(descriptor)
-    return moved
+def keep_standard_descriptors() -> None:
+    """Open the standard descriptors that are closed on the null device, so that no pipe takes their place."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # `open` takes the lowest free number
 
 
 guard = Guard()
-"""The one of this process."""
+"""The guard shared by the whole process."""

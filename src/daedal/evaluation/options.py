@@ -1,4 +1,4 @@
-"""How evaluations are made: workers, and what happens when one fails."""
+"""Options of evaluations: workers, timeout, and the failure policy."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
-from daedal.evaluation.failures import OnError
 from daedal.settings.parameters import plain
 from daedal.types import Json
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-
 EXECUTOR_TIMEOUT = 60.0
-"""Seconds without a sign of Dask's scheduler, or of any worker there, after which it is lost."""
+"""Seconds without a sign of Dask's scheduler or of any of its workers after which they count as lost."""
+
+MOST_WORKERS = 10_000
+"""Limit of worker processes, against typing errors."""
 
 
 def check_executor_timeout(seconds: float) -> float:
-    """Refuse what is no time."""
+    """Return the seconds as a float; refuse other values."""
     if not isinstance(seconds, Real) or isinstance(seconds, bool) or not 0 < seconds < math.inf:
         raise ValueError(
             f"expected executor_timeout (--dask-timeout) to be a number of seconds above 0, got {seconds!r}"
@@ -30,26 +31,41 @@ def check_executor_timeout(seconds: float) -> float:
     return float(seconds)
 
 
-MOST_WORKERS = 10_000
-"""Processes: more than any machine here holds, which guards against a typo."""
-
-
 def available_cores() -> int:
-    """Say how many cores this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class OnError:
+    """Failure policy: retries of a candidate, and whether one that failed for good counts as the worst."""
+
+    retries: int = 0
+    worst: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> OnError:
+        """Read "raise", "worst", "retry:3" (then raise) or "retry:3,worst" (then count as worst)."""
+        if text in ("raise", "worst"):
+            return cls(worst=text == "worst")
+        if isinstance(text, str) and text.startswith("retry:"):
+            number, comma, then = text.removeprefix("retry:").partition(",")
+            if number.isdigit() and int(number) > 0 and (then in ("worst", "raise") or not comma):
+                return cls(retries=int(number), worst=then == "worst")
+        raise ValueError(f"expected on_error to be raise, worst, retry:N or retry:N,worst, got on_error={text!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
-    """How evaluations are made: see `maximize`."""
+    """Options of evaluations; see `maximize`."""
 
     workers: int = 1
     executor: Executor | None = None
     executor_timeout: float = EXECUTOR_TIMEOUT
     on_error: str = "raise"  # see `OnError`
-    timeout: float | None = None  # seconds that one evaluation may take
-    asynchronous: bool = False  # whether each worker gets the next candidate as soon as it is free
-    deduplicate: bool = True  # whether a row that comes again has the value that it had before, without a call
+    timeout: float | None = None  # seconds per evaluation
+    asynchronous: bool = False
+    deduplicate: bool = True
 
     def __post_init__(self) -> None:
         whole = isinstance(self.workers, Integral) and not isinstance(self.workers, bool)
@@ -59,7 +75,7 @@ class EvaluationOptions:
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
             raise TypeError(f"expected an executor with a submit method, got executor={self.executor!r}")
         if self.executor is not None and self.workers != 1:
-            raise ValueError("expected workers or an executor, got both; the executor has workers of its own")
+            raise ValueError("workers and executor cannot be combined; the executor has its own workers")
         number = isinstance(self.timeout, Real) and not isinstance(self.timeout, bool)
         if self.timeout is not None and not (number and self.timeout > 0):
             raise ValueError(f"expected timeout to be a number of seconds above 0, got timeout={self.timeout!r}")
@@ -67,7 +83,7 @@ class EvaluationOptions:
         OnError.read(self.on_error)
 
     def to_json(self) -> dict[str, Json]:
-        """Return what a run file keeps: all but the executor, and what is about it."""
+        """Return the options that a run file keeps: all but the executor and its timeout."""
         return {
             field.name: plain(getattr(self, field.name))
             for field in dataclasses.fields(self)

@@ -1,53 +1,53 @@
-"""Processes that work side by side, where one that dies or hangs takes nothing else with it."""
+"""A pool of worker processes. If one of them dies or hangs, the others go on.
+
+It exists because of what pools of other packages lack, measured by `benchmarks/pools.py`: loky loses everything under
+way when one process dies, and has no timeouts. Pebble has both, but an answer comes whole, so that a timeout for each
+candidate forbids to send several at once. It also leaves behind what workers have started.
+"""
 
 from __future__ import annotations
 
 import atexit
 import os
+import signal
+import socket
+import subprocess
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from multiprocessing import current_process, get_all_start_methods, spawn
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from daedal.evaluation.pickling import pack
-from daedal.evaluation.pool import Event, Message
+from daedal.evaluation.guard import guard, keep_standard_descriptors
 from daedal.evaluation.signals import interrupts_held
-from daedal.evaluation.worker_process import WorkerProcess, end_workers
+from daedal.evaluation.worker import COMMAND, Event, Message, pack
 
-_KILLED_EARLY = 10  # workers that may be killed while they start, before it must have a reason
-_OWN_CALLS = 'a script that uses workers has to keep its own calls under `if __name__ == "__main__":`'
+_KILLED_EARLY = 10  # workers that may be killed while they start, for example by a test, before it must have a reason
+_OWN_CALLS = 'a script that uses workers needs its own calls under `if __name__ == "__main__":`'
 
 
 class ProcessPool:
-    """A number of processes, each doing one thing at a time.
+    """A number of processes, each of which does one thing at a time.
 
-    They apply `function` to what they are sent; a generator function gives its answer in parts. Before they end because
-    somebody ends them or their parent is gone, they call `on_exit`, which can be pickled, in a signal handler or in a
-    thread of its own. One that should end has `grace` seconds before it is killed; whatever it has started ends with
-    it. With a `spare`, one more is kept ready, to take the place of one that is ended.
+    A process that ends, or is ended, is replaced, and everything that it has started ends with it.
+
+    Parameters
+    ----------
+    count
+        Number of processes.
+    function
+        What they apply to the payloads that they are sent. A generator function returns its answer in parts.
     """
 
-    def __init__(
-        self,
-        count: int,
-        function: Callable[[Any], Any],
-        *,
-        on_exit: Callable[[], object] | None = None,
-        grace: float = 1.0,
-        spare: bool = False,
-    ) -> None:
-        self._packed = pack((function, on_exit), "the objective")
+    def __init__(self, count: int, function: Callable[[Any], Any]) -> None:
+        self._packed = pack(function, "the objective")
         self._main = _main_module()
-        self._grace = grace
-        self._keeps_spare = spare
-        self._spare: WorkerProcess | None = None
-        self._workers: list[WorkerProcess] = []
+        self._workers: list[_Worker] = []
         self._killed_early = 0
         self._owner = os.getpid()
         atexit.register(self.close)
         for _ in range(count):
-            self._workers.append(self._start_one())
+            self._workers.append(_Worker(self._main, self._packed))
 
     def __enter__(self) -> ProcessPool:
         return self
@@ -57,110 +57,137 @@ class ProcessPool:
 
     @property
     def size(self) -> int:
-        """How many there are, but for the spare one."""
+        """Number of processes."""
         return len(self._workers)
 
     @property
     def idle(self) -> int:
-        """How many have nothing to do."""
+        """Number of processes that have nothing to do."""
         return sum(worker.ticket is None for worker in self._workers)
 
     def start(self, ticket: Hashable, payload: object) -> None:
-        """Give an idle worker something to do; the ticket comes back with the messages about it."""
+        """Send a payload to an idle process; messages about it carry the ticket."""
         worker = next(worker for worker in self._workers if worker.ticket is None)
         worker.ticket = ticket
-        with suppress(BrokenPipeError, ConnectionResetError):  # it died just now, which `wait` will find
+        with suppress(BrokenPipeError, ConnectionResetError):  # it has just died, and `wait` will find out
             worker.connection.send(payload)
 
     def wait(self, timeout: float | None = None) -> list[Message]:
-        """Wait for messages, or until the timeout; a worker that died is replaced."""
-        if self._keeps_spare and self._spare is None and all(worker.ready for worker in self._workers):
-            self._spare = self._start_one()  # now, not earlier: the others are waited for
-        everyone = [*self._workers, *([] if self._spare is None else [self._spare])]
-        watched = {thing: worker for worker in everyone for thing in worker.watched()}
-        ready = wait(list(watched), timeout)
+        """Wait for messages, or until the timeout in seconds."""
+        by_connection = {worker.connection: worker for worker in self._workers}
         messages: list[Message] = []
-        for worker in dict.fromkeys(watched[thing] for thing in ready):  # type: ignore[index]
-            if worker is self._spare:
-                self._look_after_spare(worker)
-                continue
-            messages += self._listen(worker)
-            if worker.has_ended():
-                messages += self._bury(worker)
+        for connection in wait(list(by_connection), timeout):
+            messages += self._received(by_connection[connection])  # type: ignore[index]
         return messages
 
     def stop(self, ticket: Hashable) -> None:
-        """End the process that works on a ticket, and start another; no message about the ticket will come."""
+        """End the process that works on a ticket, and replace it; no message about the ticket will come."""
         for index, worker in enumerate(self._workers):
             if worker.ticket == ticket:
-                end_workers([worker], self._grace)
-                self._workers[index] = self._replacement()
+                worker.end()
+                self._workers[index] = _Worker(self._main, self._packed)
 
     def close(self) -> None:
         """End all processes, at once."""
-        if os.getpid() == self._owner:  # and not in a process that was forked off it
-            end_workers([*self._workers, *([] if self._spare is None else [self._spare])], self._grace)
-        self._workers, self._spare = [], None
+        if os.getpid() == self._owner:  # and not in a process that was forked from it
+            for worker in self._workers:
+                worker.kill()
+            for worker in self._workers:
+                worker.end()
+        self._workers = []
         atexit.unregister(self.close)
 
-    def _start_one(self) -> WorkerProcess:
-        with interrupts_held():
-            return WorkerProcess(self._main, self._packed)
-
-    def _replacement(self) -> WorkerProcess:
-        spare, self._spare = self._spare, None
-        return self._start_one() if spare is None else spare
-
-    def _listen(self, worker: WorkerProcess) -> list[Message]:
-        """Take all that a worker has sent."""
+    def _received(self, worker: _Worker) -> list[Message]:
+        """Take everything that a worker has sent, and replace it if it has ended."""
         messages: list[Message] = []
-        for event, value in worker.sent():
-            if event is Event.READY:
-                worker.ready = True
-                continue
-            if not worker.ready and _OWN_CALLS in str(value):
-                raise ValueError(_OWN_CALLS)
-            if not worker.ready:
-                raise ValueError(f"the objective was sent to another process, but cannot be loaded there: {value}")
-            messages.append(Message(worker.ticket, event, value))
-            if event is not Event.PART:
-                worker.ticket = None
+        try:
+            while worker.connection.poll():
+                event, value = worker.connection.recv()
+                if event is Event.READY:
+                    worker.ready = True
+                    continue
+                if not worker.ready:
+                    told = f"the objective was sent to another process but cannot be loaded there: {value}"
+                    raise ValueError(_OWN_CALLS if _OWN_CALLS in str(value) else told)
+                messages.append(Message(worker.ticket, event, value))
+                if event is not Event.PART:
+                    worker.ticket = None
+        except (EOFError, OSError):
+            messages += self._replaced(worker)
         return messages
 
-    def _look_after_spare(self, spare: WorkerProcess) -> None:
-        """Hear that it is ready; where it is of no use, do without one: a worker that is missed will say why."""
-        events = [event for event, _ in spare.sent()]
-        spare.ready |= Event.READY in events
-        if Event.RAISED in events or spare.has_ended():
-            end_workers([spare], 0.0)
-            self._spare, self._keeps_spare = None, False
-
-    def _bury(self, worker: WorkerProcess) -> list[Message]:
-        """Replace a worker that died, and end what it has left behind."""
-        end_workers([worker], self._grace, politely=False)
+    def _replaced(self, worker: _Worker) -> list[Message]:
+        """Replace a worker that has ended, and return the message about its ticket."""
+        worker.end()
         code = worker.process.returncode
-        if not worker.ready and code < 0 and self._killed_early < _KILLED_EARLY:
-            self._killed_early += 1  # from outside: another one will do
-        elif not worker.ready:
+        self._killed_early += not worker.ready
+        if not worker.ready and (code >= 0 or self._killed_early > _KILLED_EARLY):
             raise ValueError(f"a worker process could not start (exit code {code}); {_OWN_CALLS}")
-        messages = [] if worker.ticket is None else [Message(worker.ticket, Event.DIED, code)]
-        self._workers[self._workers.index(worker)] = self._replacement()
-        return messages
+        self._workers[self._workers.index(worker)] = _Worker(self._main, self._packed)
+        return [] if worker.ticket is None else [Message(worker.ticket, Event.DIED, code)]
+
+
+class _Worker:
+    """A process that does `work`, in a session and process group of its own.
+
+    It is not a process of `multiprocessing`, because those may be daemons, which must not have children, and lead no
+    group, so that nobody could end what they have started.
+    """
+
+    def __init__(self, main: dict[str, Any], packed: bytes) -> None:
+        self.ticket: Any = None
+        self.ready = False
+        keep_standard_descriptors()
+        with interrupts_held():
+            ours, theirs = (Connection(one.detach()) for one in socket.socketpair())
+            flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+            try:
+                self.process = subprocess.Popen(
+                    [os.fsdecode(spawn.get_executable()), *flags, "-c", COMMAND.format(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=2,  # text that objectives print, in Python or C, must not mix with that of the command
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+                guard.add(self.process.pid)
+            except BaseException:
+                ours.close()
+                raise
+            finally:
+                theirs.close()  # so that the end of the process is the end of the connection
+        self.connection = ours
+        with suppress(BrokenPipeError, ConnectionResetError):  # it has just died, and `wait` will find out
+            ours.send(main["sys_path"])
+            ours.send(main)
+            ours.send_bytes(packed)
+
+    def kill(self) -> None:
+        """Kill its process group."""
+        if not self.connection.closed:
+            with suppress(ProcessLookupError, PermissionError):  # the latter is how macOS refuses a group of zombies
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill its process group, and wait for its end."""
+        self.kill()
+        guard.remove(self.process.pid)
+        self.process.wait()
+        self.connection.close()
 
 
 def check_main_is_loaded() -> None:
-    """Refuse to go on where this is a worker that is loading the script which has started it."""
+    """Refuse to start workers in a worker that is still loading the script of its parent."""
     if getattr(current_process(), "_inheriting", False):  # as `multiprocessing` itself knows it
         raise RuntimeError(_OWN_CALLS)
 
 
 def _main_module() -> dict[str, Any]:
-    """Say what a new process makes the main module from; not where that came from standard input."""
+    """Return the data from which a new process loads the main module, unless that came from standard input."""
     check_main_is_loaded()
     data = spawn.get_preparation_data("worker")
-    data["authkey"] = bytes(data["authkey"])  # which refuses to be sent as it is
+    data["authkey"] = bytes(data["authkey"])  # which cannot be pickled otherwise
     if data.get("start_method") not in get_all_start_methods():
-        data.pop("start_method", None)  # joblib's own, in one of its workers: a new process knows nothing of it
+        data.pop("start_method", None)  # that of joblib's loky, if this is one of its workers; a new process has none
     if not os.path.isfile(data.get("init_main_from_path", __file__)):
         del data["init_main_from_path"]
     return data

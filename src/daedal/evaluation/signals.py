@@ -1,4 +1,4 @@
-"""Ctrl-C at the right moment."""
+"""Ctrl-C and other requests to end, held back until what belongs together is done."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Signals that ask a process to end; the last is not there on every system."""
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that ask a process to end."""
 
 
 class Interrupts:
-    """Ctrl-C, and other requests to end, under control for a while: they wait until what belongs together is done.
+    """Ctrl-C and other requests to end, under control for a while.
 
-    Handlers are set once, where this is entered, and put back where it is left. In between, a block of `hold` costs a
-    fraction of a microsecond. Only Python's own handlers wait, and only those of the main thread, where handlers run.
-    A mask would not do: the signal would then come to another thread, and its handler to this one all the same.
+    Handlers are set once, on entering, and restored on leaving. In between, a block of `hold` costs a fraction of a
+    microsecond. Only Python handlers of the main thread are held back, because handlers run there. A signal mask would
+    not do: another thread would get the signal, and the handler would run in the main thread all the same.
     """
 
     def __init__(self) -> None:
@@ -28,38 +28,38 @@ class Interrupts:
     def __enter__(self) -> Interrupts:
         try:
             with self._block:
-                self._set_handlers()
-        except BaseException:  # what came meanwhile
-            self._put_back()
+                if threading.current_thread() is threading.main_thread():
+                    for number in _ENDINGS:
+                        if callable(handler := signal.getsignal(number)):
+                            self._before[number] = handler
+                            signal.signal(number, self._handle)
+        except BaseException:  # a request that came meanwhile
+            self._restore()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._put_back()
+        self._restore()
 
-    def _set_handlers(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number in (getattr(signal, name) for name in _ENDINGS if hasattr(signal, name)):
-                if callable(handler := signal.getsignal(number)):
-                    self._before[number] = handler
-                    signal.signal(number, self._handle)
-
-    def _put_back(self) -> None:
-        with self._block:  # what comes meanwhile arrives when all handlers are back
+    def _restore(self) -> None:
+        with self._block:  # a request that comes meanwhile arrives when all handlers are back
             for number in reversed(self._before):
-                if signal.getsignal(number) == self._handle:  # nobody has set another one since
+                if signal.getsignal(number) == self._handle:  # no other handler was set since
                     signal.signal(number, self._before[number])
 
     def keep(self) -> list[int]:
-        """Let requests to end wait from now on, for ever: what belongs together is done, and has to be handed over.
+        """Hold requests back from now on, without an end, because a finished result has to be handed over.
 
-        Gives the signals that have come, and those that will come meanwhile; nobody else hears of them.
+        Returns
+        -------
+        list
+            The signals that have come. Those that come later are added.
         """
         self._block.depth += 1
         return self._block.arrived
 
     def hold(self) -> _Block:
-        """Give a block, to be used with `with`, in which requests to end wait; those that came arrive behind it."""
+        """Return a block, to be used with `with`, that holds requests back; they arrive at its end."""
         return self._block
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -70,7 +70,7 @@ class Interrupts:
 
 
 class _Block:
-    """A block of code, or blocks within blocks, and the signals that arrived meanwhile."""
+    """A block of code, which may contain others, and the signals that arrived meanwhile."""
 
     __slots__ = ("arrived", "depth")
 
@@ -89,20 +89,23 @@ class _Block:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C, and other requests to end, wait until the block is done: see `Interrupts`, which is for loops."""
+    """Hold requests to end back until the block is done; loops use `Interrupts`."""
     with Interrupts() as interrupts, interrupts.hold():
         yield
 
 
 class EndRequest(KeyboardInterrupt):
-    """A request to end that is not Ctrl-C, and means the same."""
+    """A request to end other than Ctrl-C, with the same meaning."""
 
 
 @contextmanager
 def ended_properly(before: Callable[[], object] = lambda: None) -> Iterator[list[int]]:
-    """Let a request to end, or a terminal that goes away, end things as Ctrl-C does; give the signals that came.
+    """Let SIGTERM and a closed terminal end the block as Ctrl-C does, and yield the list of signals that came.
 
-    What is to be done before is done in the handler.
+    Parameters
+    ----------
+    before
+        Called in the handler first.
     """
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -125,7 +128,7 @@ def ended_properly(before: Callable[[], object] = lambda: None) -> Iterator[list
 
 
 def signal_name(number: int) -> str:
-    """Give the name of a signal; most real-time signals have none."""
+    """Return the name of a signal; most real-time signals have none."""
     try:
         return signal.Signals(number).name
     except ValueError:

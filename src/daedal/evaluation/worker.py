@@ -1,22 +1,87 @@
-"""What a process of a pool does: take what is sent, send the answer, and end with its parent."""
+"""A worker process: it evaluates what it is sent, returns the answers, and ends with its parent.
+
+Here are also the messages of workers and the way in which functions travel to them.
+"""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import io
 import os
-import select
-import signal
+import pickle
 import sys
-import threading
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
 from multiprocessing import process, spawn
 from multiprocessing.connection import Connection
 from typing import Any
 
-from daedal.evaluation.failures import describe_error
-from daedal.evaluation.pickling import unpack
-from daedal.evaluation.pool import Event
+from daedal.settings.checks import describe_error
+
+
+class Event(Enum):
+    """Kinds of messages from a worker."""
+
+    READY = "ready"
+    PART = "part"
+    DONE = "done"
+    RAISED = "raised"
+    DIED = "died"
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message about a ticket: a part of its answer, the answer, an error, or the death of its process."""
+
+    ticket: Any
+    event: Event
+    value: Any = None  # the part or the answer; the text of the error; or the exit code, negative for a signal
+
+
+class PoolLost(ValueError):  # noqa: N818  no error of the objective, nor of its caller
+    """Error of a pool whose workers cannot be reached any more."""
+
+
+def pack(thing: object, what: str) -> bytes:
+    """Return a function or another object as bytes for another process; refuse what cannot be sent.
+
+    Lambdas, closures and functions of the main script travel by value, which needs cloudpickle. Functions that can be
+    imported travel by name. So do those from the user's files that were loaded here: the other process loads the files
+    first.
+    """
+    try:
+        cloudpickle = importlib.import_module("cloudpickle")
+    except ImportError:
+        cloudpickle = None
+    plugins = sys.modules.get("daedal.settings.plugins")
+    files = [] if plugins is None else list(plugins.loaded_files())
+    try:
+        return pickle.dumps((files, (pickle if cloudpickle is None else cloudpickle).dumps(thing)))
+    except Exception as error:
+        hint = (
+            'lambdas and closures need cloudpickle: pip install "daedal[parallel]"'
+            if cloudpickle is None
+            else "does it hold an open file, a lock or a connection? Open it inside the function"
+        )
+        raise TypeError(
+            f"{what} cannot be sent to another process ({type(error).__name__}: {error}); {hint}"
+        ) from error
+
+
+def unpack(data: bytes) -> Any:
+    """Return the object that `pack` made bytes of. Only for bytes that this program itself has sent."""
+    files, packed = pickle.loads(data)
+    if files:
+        from daedal.settings.plugins import load_file  # slow to load, and most functions need no file
+
+        for file in files:
+            with suppress(ValueError):  # it may be missing and not needed; otherwise the next line raises
+                load_file(file)
+    return pickle.loads(packed)
+
 
 COMMAND = """\
 import sys
@@ -29,27 +94,24 @@ except (EOFError, OSError):
 from daedal.evaluation.worker import work
 work(connection)
 """
-"""What a new process runs, with the number of a descriptor; daedal is where its parent, if it still lives, found it."""
+"""The program of a new process, with the number of a descriptor. It finds daedal where its parent found it."""
 
 
 def work(connection: Connection) -> None:
-    """Be a worker until the parent is gone.
+    """Evaluate until the parent is gone.
 
-    It sends what the main module has to be made again from, and a packed function with what to call before the end.
+    The parent sends the preparation data of `multiprocessing.spawn`, a packed function, and then what to apply it to.
     """
-    os.set_inheritable(connection.fileno(), False)  # a program that lives on must not keep the connection open
-    ending = _Ending()
-    signal.signal(signal.SIGTERM, ending.by_signal)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
-    threading.Thread(target=ending.with_parent, args=(connection.fileno(),), daemon=True).start()
+    os.set_inheritable(connection.fileno(), False)  # the parent takes a closed connection for the end of this process,
+    os.register_at_fork(after_in_child=connection.close)  # so no child may keep it open
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Line by line: not later, or it would be lost with a worker that is killed, nor in pieces, which mingle.
+            # By lines: later, text would be lost with a worker that is killed, and in pieces it would mingle.
             stream.reconfigure(line_buffering=True, write_through=False)
     try:
         _prepare_main(connection.recv())
-        function, ending.on_exit = unpack(connection.recv_bytes())
-    except Exception as error:  # noqa: BLE001  whatever it is, the parent has to know
+        function = unpack(connection.recv_bytes())
+    except Exception as error:  # noqa: BLE001  any error is reported to the parent
         connection.send((Event.RAISED, describe_error(error)))
         return
     connection.send((Event.READY, None))
@@ -58,19 +120,19 @@ def work(connection: Connection) -> None:
             payload = connection.recv()
         except (EOFError, OSError):
             return
-        except Exception as error:  # noqa: BLE001  what was sent needs a file that is gone, say
+        except Exception as error:  # noqa: BLE001  for example, the payload needs a file that is gone
             connection.send((Event.RAISED, describe_error(error)))
         else:
             try:
                 _answer(connection, function, payload)
-            except OSError:  # the connection itself: an objective has closed what is not its own
-                os._exit(1)  # without a word: nothing that would be closed now is open
+            except OSError:  # the connection is gone: the objective closed it, or the parent ended
+                os._exit(1)
 
 
 def _prepare_main(data: dict[str, Any]) -> None:
-    """Load the main script, which does not run what it keeps for itself, as every spawned process does."""
+    """Load the main script as every spawned process does: without the code under `if __name__ == "__main__":`."""
     this = process.current_process()
-    this._inheriting = True  # type: ignore[attr-defined]  # by this a script that keeps nothing for itself is refused
+    this._inheriting = True  # type: ignore[attr-defined]  # by this a script without that line is refused
     try:
         spawn.prepare(data)
     finally:
@@ -85,34 +147,5 @@ def _answer(connection: Connection, function: Callable[[Any], Any], payload: obj
                 connection.send((Event.PART, part))
             answer = None
         connection.send((Event.DONE, answer))
-    except BaseException as error:  # noqa: BLE001  whatever it is, the parent decides
+    except BaseException as error:  # noqa: BLE001  the parent decides
         connection.send((Event.RAISED, describe_error(error)))
-
-
-class _Ending:
-    """How a worker ends from outside; `on_exit` is called before."""
-
-    def __init__(self) -> None:
-        self.on_exit: Callable[[], object] | None = None
-
-    def by_signal(self, *_: object) -> None:
-        """End as SIGTERM would have it, so that the parent sees that it came from outside."""
-        try:
-            self._prepare()
-        finally:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    def with_parent(self, connection: int) -> None:
-        """End this process when its parent does, be it in the middle of a computation that would never end."""
-        poll = select.poll()
-        poll.register(connection, 0)  # nothing but the end of the other side
-        poll.poll()
-        try:
-            self._prepare()
-        finally:
-            os._exit(128 + signal.SIGTERM)
-
-    def _prepare(self) -> None:
-        if self.on_exit is not None:
-            self.on_exit()

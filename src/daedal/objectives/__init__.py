@@ -1,1 +1,1 @@
-"""What is optimised: a problem, a function, a program; bound to a run."""
+"""Objectives: a problem, a function or a program, bound to a run."""

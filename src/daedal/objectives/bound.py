@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
@@ -19,24 +21,70 @@ if TYPE_CHECKING:
     from daedal.problems.base import Problem
 
 AnyObjective: TypeAlias = "Objective | Problem | str"
-"""What can be optimised: a function, a problem, or the name of one ("hiff:n=64")."""
+"""Anything that can be optimized: a function, a problem, or the name of a problem ("hiff:n=64")."""
 
 
 @dataclass(frozen=True)
 class ConstrainedProblem:
-    """A problem with a method `violations`, as a function that gives pairs."""
+    """A problem with a method `violations`, as a function that returns pairs."""
 
     problem: Problem
 
     def __call__(self, x: Bits) -> tuple[Fitness, Amounts]:
-        """Give values, shape (rows,), and by how much constraints are violated, shape (rows, constraints)."""
+        """Return values, shape (candidates,), and violations, shape (candidates, constraints)."""
         violations: Callable[[Bits], Amounts] = self.problem.violations  # type: ignore[attr-defined]
         return self.problem.evaluate(x.copy()), violations(x)
 
 
+@dataclass(frozen=True)
+class SpaceFunction:
+    """A function of values by name, as one of bits.
+
+    A function gets a dict of columns, see `Space.decode`, or, with vectorized=False, one plain dict, see `Space.value`.
+    A program gets one JSON object per line.
+    """
+
+    function: Objective
+    space: Space
+    vectorized: bool = True
+
+    def __call__(self, x: NDArray[Any]) -> Any:
+        """Call the function with the values of candidates, shape (candidates, n), or of one."""
+        rows = x.astype(np.uint8)
+        if hasattr(self.function, "answers"):  # a `Program`
+            lines = [json.dumps(value) + "\n" for value in self.space.plain(np.atleast_2d(rows))]
+            return self.function.answers("".join(lines).encode(), len(lines))
+        given: Any = self.space.decode(rows) if self.vectorized else self.space.value(rows)
+        return self.function(given)
+
+    def show(self, row: Bits) -> str:
+        """Return the values of a candidate, shape (n,), as text for messages."""
+        return json.dumps(self.space.value(row), ensure_ascii=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BoundObjective:
-    """What is optimised; how it is called: see `Caller`."""
+    """An objective that is ready for a run.
+
+    Attributes
+    ----------
+    name
+        Name in messages and results.
+    function
+        The function itself.
+    n
+        Number of bits.
+    vectorized, dtype, constraints, violations
+        The way to call it, see `Caller`.
+    optimum
+        Known optimum; None if there is none.
+    order
+        Where variable i is in the optimizer's candidates, shape (n,); None if it is at i.
+    spec
+        Text that names a problem of daedal; None for a function.
+    space
+        Space whose values the bits encode.
+    """
 
     name: str
     function: Objective
@@ -44,57 +92,57 @@ class BoundObjective:
     vectorized: bool = True
     dtype: type[np.integer[Any]] = np.int64
     optimum: float | None = None
-    order: NDArray[np.intp] | None = None  # where variable i stands in the optimizer's rows, shape (n,); None: at i
-    spec: str | None = None  # the text that names a problem of daedal, and makes it again
-    space: Space | None = None  # what the bits are codes of
-    constraints: tuple[Objective, ...] = ()  # functions of the same rows
+    order: NDArray[np.intp] | None = None
+    spec: str | None = None
+    space: Space | None = None
+    constraints: tuple[Objective, ...] = ()
+    violations: bool = False
 
     def to_objective(self, x: Bits) -> Bits:
-        """Put rows, shape (rows, n) or (n,), in the order of the objective's own variables."""
+        """Return candidates, shape (candidates, n) or (n,), in the order of the objective's own variables."""
         return x.copy() if self.order is None else np.take(x, self.order, axis=-1)
 
     def to_optimizer(self, x: Bits) -> Bits:
-        """Put rows that are in the objective's order into the optimizer's."""
+        """Return candidates that are in the objective's order in the optimizer's."""
         return x.copy() if self.order is None else np.take(x, np.argsort(self.order), axis=-1)
 
     def caller(self, sign: int) -> Caller:
-        """Make what calls it; sign is -1 if smaller values are better."""
+        """Return the way to call it; sign is -1 if smaller values are better."""
         if self.space is None:
             return Caller(
-                self.function, vectorized=self.vectorized, sign=sign, dtype=self.dtype, constraints=self.constraints
+                self.function,
+                vectorized=self.vectorized,
+                sign=sign,
+                dtype=self.dtype,
+                constraints=self.constraints,
+                violations=self.violations,
             )
-        from daedal.objectives.space_function import SpaceFunction
-
         function = SpaceFunction(self.function, self.space, self.vectorized)
         return Caller(
             function,
             vectorized=self.vectorized,
             sign=sign,
             dtype=np.uint8,
-            constraints=tuple(SpaceFunction(one, self.space, self.vectorized) for one in self.constraints),
             shown=function.show,
             batch="a dict of columns, see Space.decode",
+            constraints=tuple(SpaceFunction(one, self.space, self.vectorized) for one in self.constraints),
+            violations=self.violations,
         )
 
     @property
     def constrained(self) -> bool:
-        """Whether there are constraints for sure; a function may give violations beside its values, too."""
-        return bool(self.constraints) or isinstance(self.function, ConstrainedProblem)
-
-    @property
-    def on_exit(self) -> Callable[[], None] | None:
-        """What a worker process has to do before it ends."""
-        ending: Callable[[], None] | None = getattr(self.function, "on_exit", None)
-        return ending
+        """Whether there are constraints."""
+        return self.violations or bool(self.constraints)
 
     def close(self) -> None:
         """End a program that is kept running."""
-        if self.on_exit is not None:
-            self.function.close()  # type: ignore[attr-defined]
+        program = sys.modules.get("daedal.objectives.program")  # most runs have none
+        if program is not None and isinstance(self.function, program.Program):
+            self.function.close()
 
 
 def objective_size(objective: AnyObjective, n: int | None, space: Space | None = None) -> int:
-    """Give the number of bits; refuse what is no objective."""
+    """Return the number of bits of an objective; refuse other things."""
     found = _named(objective) if isinstance(objective, str) else objective
     if not isinstance(found, type) and _is_problem(found):
         if space is not None:
@@ -111,11 +159,11 @@ def objective_size(objective: AnyObjective, n: int | None, space: Space | None =
         return space.n
     if n is None:
         raise ValueError("a function needs n, the number of its variables, as in maximize(f, n=60), or a space")
-    return check_whole("n", n, least=1, hint="give the number of variables")
+    return check_whole("n", n, least=1, hint="pass the number of variables")
 
 
 def check_functions(constraints: object) -> tuple[Objective, ...]:
-    """Give constraints, a sequence of functions, as a tuple; refuse anything else."""
+    """Return constraints, a sequence of functions, as a tuple; refuse other things."""
     if constraints is None:
         return ()
     listed = tuple(constraints) if isinstance(constraints, list | tuple) else None
@@ -133,41 +181,48 @@ def bind(
     vectorized: bool = True,
     shuffle: bool = True,
     constraints: Sequence[Objective] = (),
+    violations: bool = False,
 ) -> BoundObjective:
-    """Make an objective ready."""
+    """Return an objective made ready for a run; for the parameters see `maximize`."""
     functions = check_functions(tuple(constraints))
     size, name, spec, order = objective_size(objective, n, space), objective_name(objective), None, None
     if isinstance(objective, str):
         problem, spec = _named(objective), objective
-        _as_function(problem)(np.zeros((1, size), dtype=np.uint8))  # loads its kernels before the clock starts
         order = np.argsort(stream(seed, Stream.SHUFFLE).permutation(size)) if shuffle else None
     elif _is_problem(objective):
         problem = objective
     else:
         assert callable(objective)
         return BoundObjective(
-            name=name, function=objective, n=size, vectorized=vectorized, space=space, constraints=functions
+            name=name,
+            function=objective,
+            n=size,
+            vectorized=vectorized,
+            space=space,
+            constraints=functions,
+            violations=violations,
         )
+    has_violations = hasattr(problem, "violations")
+    if violations and not has_violations:
+        raise ValueError(f"violations=True (--violations) is for functions and programs; {name} has no violations")
+    function: Objective = ConstrainedProblem(problem) if has_violations else problem.evaluate
+    if spec is not None:
+        function(np.zeros((1, size), dtype=np.uint8))  # loads its kernels before the clock starts
     return BoundObjective(
         name=name,
-        function=_as_function(problem),
+        function=function,
         n=size,
         dtype=np.uint8,
-        optimum=None if functions else getattr(problem, "optimum", None),  # that of another problem
+        optimum=None if functions else getattr(problem, "optimum", None),  # constraints may exclude it
         order=order,
         spec=spec,
         constraints=functions,
+        violations=has_violations,
     )
 
 
-def _named(spec: str) -> Problem:
-    from daedal.problems.registry import find_problem  # here, because a function needs none of all the problems
-
-    return find_problem(spec)
-
-
 def objective_name(objective: AnyObjective) -> str:
-    """Say what to call an objective."""
+    """Return the name of an objective for messages and results."""
     if isinstance(objective, str):
         return objective
     if _is_problem(objective):
@@ -175,11 +230,12 @@ def objective_name(objective: AnyObjective) -> str:
     return str(getattr(objective, "label", None) or getattr(objective, "__name__", type(objective).__name__))
 
 
-def _as_function(problem: Problem) -> Objective:
-    """Give what a run calls: it gives values, and violations beside them where the problem has any."""
-    return ConstrainedProblem(problem) if hasattr(problem, "violations") else problem.evaluate
+def _named(spec: str) -> Problem:
+    from daedal.problems.registry import find_problem  # here, because a function needs none of the problems
+
+    return find_problem(spec)
 
 
 def _is_problem(objective: Objective | Problem) -> TypeGuard[Problem]:
-    """Not by isinstance: Python 3.11 would compute a landscape's optimum for that."""
+    # Not by isinstance, for which Python 3.11 would compute a landscape's optimum.
     return hasattr(objective, "evaluate") and hasattr(objective, "n")

@@ -1,4 +1,4 @@
-"""Objectives that a text names: a problem of daedal, a function in a Python file, or a program."""
+"""Objectives by name: a problem of daedal, a function in a Python file, or a program."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from daedal.settings.plugins import file_digest, is_file_spec, load, send_by_val
 
 @dataclass(frozen=True)
 class FileFunction:
-    """The function that "path/to/file.py:function" names; another process loads it for itself."""
+    """The function that "path/to/file.py:function" names. Another process loads the file itself."""
 
     spec: str
     identity: str | None = None
-    """What the file has to be, where that matters: see `identity`."""
+    """Identity that the file must have, see `identity`. Default: any."""
 
     @property
     def label(self) -> str:
-        """What to call it."""
+        """Name in messages and results."""
         return self.spec
 
     def __call__(self, x: NDArray[Any]) -> Any:
@@ -38,7 +38,7 @@ class FileFunction:
 
 
 def spec_parts(spec: str) -> tuple[str, str, str]:
-    """Take a text apart: its kind (program, file or problem), the path of a Python file, the function or command."""
+    """Return the kind of an objective (program, file or problem), its Python file, and its function or command."""
     if spec.startswith("cmd:"):
         return "program", "", spec.removeprefix("cmd:")
     path, _, name = spec.rpartition(":")
@@ -46,21 +46,21 @@ def spec_parts(spec: str) -> tuple[str, str, str]:
 
 
 def file_of(spec: str) -> str | None:
-    """Give the file that a text names, if it names one: with a function, an algorithm or the data of a problem."""
+    """Return the file that a text names, with a function, an algorithm or the data of a problem; None without."""
     try:
         return _parts(spec)[1]
-    except ValueError:  # it names nothing, which whoever reads it will say
+    except ValueError:  # it names nothing, for which its reader has an error
         return None
 
 
 def read_objective(spec: str, n: int | None, *, persistent: bool = False) -> Objective | str:
-    """Give what a text names: a function in a Python file, a program ("cmd:..."), or else a problem's own name."""
+    """Return the function in a Python file or the program ("cmd:...") that a text names, or the text of a problem."""
     kind, path, name = spec_parts(spec)
     if persistent and kind != "program":
         raise ValueError(f'--persistent is for programs, as in "cmd:./score", got {spec!r}')
     if kind == "problem":
         if spec.endswith(".py"):
-            raise ValueError(f"name the function to maximise behind the file, as in {spec}:f, got {spec!r}")
+            raise ValueError(f"no function is named in {spec!r}; add it after the file, as in {spec}:f")
         find_problem(spec)
         return spec
     if n is None:
@@ -68,16 +68,16 @@ def read_objective(spec: str, n: int | None, *, persistent: bool = False) -> Obj
         raise ValueError(f"{what} needs --n, the number of its variables, got {spec!r} alone")
     if kind == "program":
         return Program(name, persistent=persistent)
-    spec = f"{Path(path).absolute()}:{name}"  # now: the file may change the folder when it is loaded
-    loaded(spec)  # refuses here what cannot be loaded elsewhere
+    spec = f"{Path(path).absolute()}:{name}"  # now, because the file may change the folder when it is loaded
+    loaded(spec)  # raises here if other processes could not load it
     return FileFunction(spec)
 
 
 @cache
 def loaded(spec: str, expected: str | None = None) -> Objective:
-    """Give the function that "path/to/file.py:function" names, as the file was when it was first asked for.
+    """Return the function that "path/to/file.py:function" names, as the file was at the first call.
 
-    `expected` is what its identity should be, where a change of the file in the meantime has to be noticed.
+    A file that has another identity than the expected one is refused.
     """
     _, path, name = spec_parts(spec)
     if expected is not None and Path(path).is_file() and identity(spec) != expected:
@@ -90,7 +90,7 @@ def loaded(spec: str, expected: str | None = None) -> Objective:
 
 
 def by_value(objective: AnyObjective) -> AnyObjective:
-    """Give an objective that other machines can use: the function of a file itself, as they may not have the file."""
+    """Return an objective that other machines can use, which may not have its file: the function itself."""
     if not isinstance(objective, FileFunction):
         return objective
     function = loaded(objective.spec, objective.identity)
@@ -99,13 +99,13 @@ def by_value(objective: AnyObjective) -> AnyObjective:
 
 
 def located(spec: str, folder: Path | None) -> str:
-    """Give a text with the path of its file, where it names one, seen from a folder."""
+    """Return a text with the path of its file, if it names one, relative to a folder."""
     before, path, after = _parts(spec)
     return spec if path is None or folder is None else f"{before}{folder / path}{after}"
 
 
 def without_folder(spec: str) -> str:
-    """Leave out the folder of a file: "nk:some/file.nk" becomes "nk:file.nk"; a command stays as it is."""
+    """Return a text without the folder of its file: "nk:some/file.nk" becomes "nk:file.nk"; commands are unchanged."""
     if spec.startswith("cmd:"):
         return spec
     names_function = spec.rpartition(":")[0].endswith(".py")
@@ -114,9 +114,9 @@ def without_folder(spec: str) -> str:
 
 
 def identity(spec: str) -> str:
-    """Say which objective a text names: the same for each way to write it, and by content, not place, for a file.
+    """Return the identity of an objective: equal for all spellings, and for all places of a file with one content.
 
-    Of a program it is the command, and what is in the files that the command names.
+    That of a program is its command with the content of the files that the command names.
     """
     before, path, after = _parts(spec)
     if spec.startswith("cmd:"):
@@ -127,19 +127,19 @@ def identity(spec: str) -> str:
 
 
 def _files_of(command: str) -> list[str]:
-    """Give the files among the words of a command: a script, its data; not what is found through PATH."""
+    """Return the files among the arguments of a command: a script, its data; not those found through PATH."""
     words = [part for word in shlex.split(command) for part in (word, word.partition("=")[2])]
     return [word for word in words if os.path.isfile(word) and os.access(word, os.R_OK)]
 
 
 def _parts(spec: str) -> tuple[str, str | None, str]:
-    """Take the path of a file, if there is one, out of a text."""
+    """Return a text in three parts, with the path of its file, if it has one, in the middle."""
     kind, path, name = spec_parts(spec)
     if kind == "file":
         return "", path, f":{name}"
     if kind == "program":
         return spec, None, ""
     if spec.endswith(".py"):
-        return "", spec, ""  # without a function, which whoever loads it will say
+        return "", spec, ""  # without a function, for which its reader has an error
     named, file = problem_file(spec)
     return (spec, None, "") if file is None else (f"{named}:", file, spec.removeprefix(f"{named}:{file}"))

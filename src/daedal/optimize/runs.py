@@ -34,6 +34,7 @@ def maximize(
     n: Variables = None,
     *,
     constraints: Sequence[Objective] = (),
+    violations: bool = False,
     algorithm: AnyAlgorithm = "auto",
     seed: int | None = None,
     max_evaluations: int | None = None,
@@ -68,13 +69,16 @@ def maximize(
     objective
         A function of an array of 0/1 rows, shape (rows, n), that gives one number per row (it may get a large batch in
         parts); a function of one row, with vectorized=False; a problem; or the name of one ("hiff:n=64"). In a space,
-        a function of a dict of columns, see `Space.decode`, or, with vectorized=False, of one plain dict. It may give a
-        pair: values, and by how much constraints are violated, shape (rows,) or (rows, constraints).
+        a function of a dict of columns, see `Space.decode`, or, with vectorized=False, of one plain dict.
     n
         For a function: the number of its bits; their names, or a data frame that has them as columns; or a `Space`.
     constraints
         Functions of the same rows as the objective, each of which gives by how much a row violates something: 0 or
         less where it does not. A feasible row is better than any other, then one of less violation in sum.
+    violations
+        If True, the objective itself returns violations: a pair of its values and by how much each constraint is
+        violated, shape (rows,) or (rows, constraints), or a value and one number per constraint with vectorized=False.
+        A program prints them after its value. Default: False, and such a pair is an error.
     algorithm
         A name (`daedal list` shows them), "path/to/file.py:NAME", an `Algorithm`, a configuration, a model, or an async
         function of your own, `async def climber(f, *, n, rng)`.
@@ -157,6 +161,7 @@ def maximize(
     config = RunConfig(
         objective=objective,
         constraints=check_functions(constraints),
+        violations=violations,
         n=bits,
         space=space,
         names=names,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.evaluation.failures import Failure
+from daedal.evaluation.answers import Failure
 from daedal.limits import Limits, StopReason
 from daedal.result.records import Generation
 from daedal.result.result import Result

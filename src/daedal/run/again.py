@@ -42,6 +42,8 @@ def _changed(config: RunConfig) -> dict[str, object]:
     found |= {name: value for name, value in dataclasses.asdict(config.limits).items() if value != nothing.get(name)}
     if not config.vectorized:
         found["vectorized"] = False
+    if config.violations:
+        found["violations"] = True
     if not config.shuffle:
         found["shuffle"] = False
     if config.noise is not None:

@@ -50,6 +50,7 @@ class RunConfig:
 
     objective: AnyObjective
     constraints: tuple[Objective, ...] = ()
+    violations: bool = False  # if True, the objective returns pairs of values and violations
     n: int | None = None
     space: Space | None = None
     names: tuple[str, ...] | None = None
@@ -137,6 +138,7 @@ class RunConfig:
             vectorized=self.vectorized,
             shuffle=self.shuffle,
             constraints=self.constraints,
+            violations=self.violations,
         )
         config = config._with_limits(objective)
         with ExitStack() as closing:
@@ -238,9 +240,7 @@ class RunConfig:
         engine.target = None if goal is None else self.sign * goal
         configuration.prepare(objective.n, self._search_evaluations())
         caller = objective.caller(self.sign)
-        evaluation = Evaluation(
-            caller, options=self.evaluation, on_exit=objective.on_exit, constrained=objective.constrained
-        )
+        evaluation = Evaluation(caller, options=self.evaluation)
         known = []
         if rows is not None and values is not None and objective.constrained:
             warnings.warn(

@@ -15,10 +15,8 @@ import numpy as np
 
 from daedal.archive import to_rows
 from daedal.engine import Engine
-from daedal.evaluation.answers import ObjectiveError
+from daedal.evaluation.answers import FAILURES_KEPT, BestSoFar, Failure, ObjectiveError, Standing, best_of, merits
 from daedal.evaluation.evaluation import Done, Evaluation
-from daedal.evaluation.failures import FAILURES_KEPT, BestSoFar, Failure, OutOfTime
-from daedal.evaluation.merit import Standing, best_of, merits
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits, StopReason, meets
 from daedal.objectives.bound import BoundObjective
@@ -31,6 +29,10 @@ from daedal.run.view import Callback, Display, asks_to_stop
 from daedal.types import INFEASIBLE, Amounts, Bits, Fitness, is_feasible
 
 _TICK = 0.25  # seconds between two looks at the clock while evaluations are under way
+
+
+class OutOfTime(Exception):  # noqa: N818  no error: the run has had its time
+    """Signal that the time is up in the middle of a batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,7 +351,7 @@ class Run:
             engine.tell(candidates, listed, (amounts * np.r_[self.sign, np.ones(amounts.shape[1] - 1)]).tolist())
         is_better = engine.best_value > before and not engine.by_means
         if amounts is not None:
-            found = best_of(to_rows(candidates, engine.n), amounts, self.sign, 0)
+            found = best_of(to_rows(candidates, engine.n), amounts, self.sign)
             is_better = found is not None and (
                 self.standing is None or found.key(self.sign) > self.standing.key(self.sign)
             )

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from daedal.archive import Archive, to_candidates
-from daedal.evaluation.failures import FAILURES_KEPT, Failure
-from daedal.evaluation.merit import best_of, merits
+from daedal.evaluation.answers import FAILURES_KEPT, Failure, best_of, merits
 from daedal.limits import Limits, StopReason, meets
 from daedal.result import Result
 from daedal.result.records import Generation
@@ -101,7 +100,7 @@ def _best(rows: Bits, found: Sequence[Evaluation], *, sign: int, noisy: bool) ->
     columns = max((len(one.amounts) for one in found if one.amounts is not None), default=0)
     if columns:
         amounts = np.array([one.amounts or (math.nan,) * columns for one in found])
-        standing = best_of(rows, amounts, sign, 0)
+        standing = best_of(rows, amounts, sign)
         values = merits(amounts, sign)
         if standing is not None:
             best |= {"violation": standing.violation, "violations": standing.violations}

@@ -67,6 +67,7 @@ def resumed(
         config = RunConfig(
             objective=_objective(path, kept, objective),
             constraints=tuple(constraints),
+            violations=bool(kept["violations"]),
             n=None if kept["space"] else int(kept["n"]),
             space=space_of(kept),
             names=None if kept["names"] is None else tuple(map(str, kept["names"])),
@@ -108,6 +109,7 @@ def description(config: RunConfig, objective: BoundObjective, given: Algorithm) 
         "objective": objective.name,
         "spec": objective.spec,
         "constraints": len(objective.constraints),
+        "violations": bool(config.violations),
         "n": int(objective.n),
         "space": None if config.space is None else describe(config.space),
         "names": None if config.names is None else list(config.names),

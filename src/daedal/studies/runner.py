@@ -23,13 +23,11 @@ from filelock import FileLock, Timeout
 
 from daedal.evaluation.executor_pool import ExecutorPool
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
-from daedal.evaluation.pickling import pack, unpack
-from daedal.evaluation.pool import Event, Message
 from daedal.evaluation.process_pool import ProcessPool
 from daedal.evaluation.signals import signal_name
+from daedal.evaluation.worker import Event, Message, pack, unpack
 from daedal.limits import StopReason
 from daedal.objectives.bound import objective_size
-from daedal.objectives.process import kill_programs
 from daedal.objectives.spec import by_value
 from daedal.result import Result
 from daedal.run.config import RunConfig
@@ -247,11 +245,6 @@ def store_locked(path: Path) -> Iterator[None]:
 Pool: TypeAlias = ProcessPool | ExecutorPool
 
 
-def start_processes(count: int, function: Callable[[Any], Any]) -> ProcessPool:
-    """Start worker processes, which end the programs that they have started before they end themselves."""
-    return ProcessPool(count, function, on_exit=kill_programs)
-
-
 def send(pool: Pool, ticket: int, config: RunConfig) -> None:
     """Give a run to a worker that is idle."""
     if isinstance(pool, ExecutorPool) and is_elsewhere(pool.executor):
@@ -318,7 +311,7 @@ def run_study(
     *,
     executor: Executor | None = None,
     executor_timeout: float = EXECUTOR_TIMEOUT,
-    pool: PoolFactory = start_processes,
+    pool: PoolFactory = ProcessPool,
 ) -> Progress:
     """Run what is missing, in processes of our own or an executor's; what the store has is never run again.
 
@@ -396,7 +389,7 @@ def run_all(configs: Sequence[RunConfig], *, workers: int = 1) -> Iterator[tuple
         return
     waiting = list(enumerate(configs))[::-1]
     ended = 0
-    with start_processes(min(workers, len(configs)), _run_or_error) as pool:
+    with ProcessPool(min(workers, len(configs)), _run_or_error) as pool:
         while ended < len(configs):
             while waiting and pool.idle:
                 send(pool, *waiting.pop())

@@ -41,9 +41,9 @@ AUTO = "auto"
 class StudyProblem:
     """A problem of a study: what tables call it, and its name ("trap:k=5,n=50") or "path/to/file.py:function".
 
-    `n` or `space` (JSON, see `daedal.spaces.space`) and `by_row` are for a function in a file. Another `version`,
-    any text, has runs of its own: it is for what a file or a program depends on and nobody can see. A run with an
-    evaluation beyond `timeout` seconds fails.
+    `n` or `space` (JSON, see `daedal.spaces.space`), `by_row` and `violations` are for a function in a file.
+    Another `version`, any text, has runs of its own: it is for what a file or a program depends on and nobody can see.
+    A run with an evaluation beyond `timeout` seconds fails.
     """
 
     name: str
@@ -51,6 +51,7 @@ class StudyProblem:
     n: int | None = None
     space: str | None = None
     by_row: bool = False
+    violations: bool = False
     minimize: bool = False
     target: float | None = None
     version: str = ""
@@ -81,6 +82,7 @@ class StudyProblem:
             "n": self.n,
             **({} if self.space is None else {"space": json.loads(self.space)}),
             "by_row": self.by_row,
+            **({"violations": True} if self.violations else {}),
             "minimize": self.minimize,
             "target": self.target,
             **({"version": self.version} if self.version else {}),
@@ -158,6 +160,7 @@ class Cell:
             seed=seed,
             minimize=self.problem.minimize,
             vectorized=not self.problem.by_row,
+            violations=self.problem.violations,
             shuffle=self.shuffle,
             limits=dataclasses.replace(self.limits, target=self.problem.target),
             evaluation=EvaluationOptions(timeout=self.problem.timeout),
@@ -325,6 +328,7 @@ def read_problem(given: object, folder: Path | None, *, stored: bool) -> StudyPr
         n=n,
         space=None if space is None else json.dumps(describe(space)),
         by_row=read_bool("by_row", table.get("by_row", False)),
+        violations=read_bool("violations", table.get("violations", False)),
         minimize=read_bool("minimize", table.get("minimize", False)),
         target=None if target is None else float(target),
         version=_text("version", table["version"], "text") if "version" in table else "",

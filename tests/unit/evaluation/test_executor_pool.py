@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 
-from daedal.evaluation.dask import SchedulerWatch, dask_executor
-from daedal.evaluation.executor_pool import ExecutorPool
-from daedal.evaluation.pickling import unpack
-from daedal.evaluation.pool import Event, Message, PoolLost
+from daedal.evaluation.executor_pool import ExecutorPool, SchedulerWatch, dask_executor
+from daedal.evaluation.worker import Event, Message, PoolLost, unpack
 
 
 class Inline(Executor):

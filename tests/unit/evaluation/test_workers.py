@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pickle
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from random import Random
@@ -14,12 +16,12 @@ from evaluation_helpers import ROWS, check, collected, number_of, score
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daedal.evaluation.caller import Caller, ObjectiveError, ObjectiveMisuse
-from daedal.evaluation.chunks import MISUSE
+from daedal.evaluation.answers import Answers, ObjectiveError, ObjectiveMisuse
+from daedal.evaluation.caller import Caller
 from daedal.evaluation.evaluation import Evaluation
 from daedal.evaluation.options import EvaluationOptions
-from daedal.evaluation.pool import Event, Message, PoolLost
-from daedal.evaluation.workers import Workers
+from daedal.evaluation.worker import Event, Message, PoolLost
+from daedal.evaluation.workers import ChunkFunction, WholeChunkFunction, Workers
 from daedal.types import to_text
 
 
@@ -60,7 +62,7 @@ class FakePool:
 
     def start(self, ticket: Hashable, payload: Any) -> None:
         assert self.idle > 0
-        numbers = [number_of(row) for row in payload[0]]
+        numbers = [number_of(row) for row in payload]
         sent = Sent(ticket, numbers, self.now, [number for other in self.under_way for number in other.numbers])
         for other in self.under_way:
             other.beside += numbers
@@ -74,12 +76,12 @@ class FakePool:
         for number in sent.numbers:
             at += self.seconds(number)
             if self.timed:
-                yield at, Event.PART, (np.array([score(ROWS[number])]), {}, self.seconds(number), None)
+                yield at, Event.PART, (Answers(np.array([score(ROWS[number])])), self.seconds(number))
         values, seconds = (
             np.array([score(ROWS[number]) for number in sent.numbers]),
             sum(map(self.seconds, sent.numbers)),
         )
-        answer = (Event.DONE, None if self.timed else (values, {}, seconds, None))
+        answer = (Event.DONE, None if self.timed else (Answers(values), seconds))
         yield (at + self.late_done, *(self.fate(sent) or answer))
 
     def wait(self, timeout: float | None = None) -> list[Message]:
@@ -104,8 +106,8 @@ class FakePool:
         self.under_way = []
 
     def evaluation(self, on_error: str = "worst", **how: Any) -> Evaluation:
-        workers = Workers(self, clock=lambda: self.now, first_failure_only=on_error == "raise", **how)
-        return Evaluation(Caller(score), options=EvaluationOptions(on_error=on_error), engine=workers)
+        workers = Workers(self, clock=lambda: self.now, **how)
+        return Evaluation(Caller(score), options=EvaluationOptions(on_error=on_error), backend=workers)
 
 
 def dies(how: int | str, *numbers: int, beside: bool = False, times: float = math.inf) -> Fate:
@@ -220,13 +222,13 @@ def test_errors_are_those_of_the_candidates_they_came_for() -> None:
             return Event.RAISED, "MemoryError: no room"
         if 40 in sent.numbers:
             values = np.array([np.nan if number == 40 else score(ROWS[number]) for number in sent.numbers])
-            return Event.DONE, (values, {sent.numbers.index(40): "forty"}, 0.1, None)
+            return Event.DONE, (Answers(values, {sent.numbers.index(40): "forty"}), 0.1)
         return None
 
     errors = check(FakePool(fate=fate).evaluation(), 200, {1, 40})
-    assert f"MemoryError: no room; it had the row {to_text(ROWS[1])}" in errors[1]
+    assert f"MemoryError: no room; its candidate was {to_text(ROWS[1])}" in errors[1]
     assert errors[40] == "forty"
-    misuse = FakePool(fate=lambda sent: (Event.DONE, (np.empty(0), {MISUSE: "got None"}, 0.0, None)))
+    misuse = FakePool(fate=lambda sent: (Event.DONE, ObjectiveMisuse("got None")))
     with pytest.raises(ObjectiveMisuse, match="got None"):
         check(misuse.evaluation(), 3)
 
@@ -236,8 +238,8 @@ def test_what_a_worker_skipped_behind_a_failure_is_evaluated_if_more_is_asked_fo
         if 40 not in sent.numbers:
             return None
         at = sent.numbers.index(40)
-        values = [score(ROWS[number]) if i < at else np.nan for i, number in enumerate(sent.numbers)]
-        return Event.DONE, (np.array(values), {at: "forty"}, 0.1, None)
+        values = [score(ROWS[number]) for number in sent.numbers[:at]]
+        return Event.DONE, (Answers(np.array([*values, np.nan]), {at: "forty"}), 0.1)
 
     evaluate, tickets = FakePool(fate=fate).evaluation("raise"), list[int]()
     evaluate.submit(range(200), ROWS[:200])
@@ -256,7 +258,7 @@ def test_a_candidate_that_hangs_has_failed_and_those_behind_it_are_sent_again() 
     hanging = {100, 102, 333}
     pool = FakePool(seconds=lambda number: math.inf if number in hanging else 0.001, timed=True)
     errors = check(pool.evaluation(timeout=2.0), 400, hanging)
-    assert all(f"timeout=2 s for the row {to_text(ROWS[number])}" in error for number, error in errors.items())
+    assert all(f"timeout=2 s for the candidate {to_text(ROWS[number])}" in error for number, error in errors.items())
     assert len(pool.stopped) == len(set(pool.stopped)) == 3
 
 
@@ -275,7 +277,7 @@ def test_an_executor_that_loses_a_task_gets_it_once_more_and_then_it_has_failed(
 
     pool = FakePool(size=3, seconds=seconds)
     errors = check(pool.evaluation(timeout=2.0, lost_after=60.0), 20, {9})
-    assert "gave no answer within" in errors[9]
+    assert "returned no answer within" in errors[9]
     assert pool.now < 100 + 300
 
 
@@ -293,3 +295,61 @@ def test_candidates_of_lost_workers_wait_and_what_came_before_is_returned() -> N
             while True:
                 tickets += evaluate.wait().tickets
     assert 0 < len(tickets) == 500 - evaluate.waiting
+
+
+# In the workers
+
+
+X = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1]], dtype=np.uint8)
+
+
+def odd(row: np.ndarray) -> float:
+    if row.sum() == 2:
+        raise ValueError("two")
+    return float(row.sum())
+
+
+def test_the_functions_of_workers_travel_and_agree() -> None:
+    caller = Caller(odd, vectorized=False)
+    for function in (WholeChunkFunction(caller), WholeChunkFunction(caller, 60.0)):
+        answers, seconds = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(X)))
+        assert np.array_equal(answers.values, [1.0, np.nan, 3.0], equal_nan=True)
+        assert set(answers.errors) == {1}
+        assert "ValueError: two for the candidate 110" in answers.errors[1]
+        assert 0 <= seconds < 60
+    began, *each = pickle.loads(pickle.dumps(ChunkFunction(caller, timed=True)))(X)
+    assert began is None
+    assert np.array_equal([piece[0].values for piece in each], [[1.0], [np.nan], [3.0]], equal_nan=True)
+    assert [piece[0].errors for piece in each] == [{}, {0: answers.errors[1]}, {}]
+
+
+def test_a_chunk_may_end_with_its_first_failure() -> None:
+    caller = Caller(odd, vectorized=False)
+    answers, _ = WholeChunkFunction(caller, first_failure_only=True)(X[[1, 0, 1]])  # type: ignore[misc]
+    ((same, _),) = ChunkFunction(caller, first_failure_only=True)(X[[1, 0, 1]])  # type: ignore[misc]
+    assert len(answers.values) == len(same.values) == len(answers.errors) == len(same.errors) == 1
+
+
+def test_an_error_of_the_function_is_returned_after_the_answers_before_it() -> None:
+    caller = Caller(lambda row: None if row.all() else 0.0, vectorized=False)
+    assert isinstance(WholeChunkFunction(caller)(X), ObjectiveMisuse)
+    assert isinstance(WholeChunkFunction(caller, 60.0)(X), ObjectiveMisuse)
+    (answers, _), misuse = ChunkFunction(caller)(X)  # type: ignore[misc]
+    assert (answers.values.tolist(), type(misuse)) == ([0.0, 0.0], ObjectiveMisuse)
+
+
+def test_a_candidate_that_hangs_in_an_external_worker_is_left_alone() -> None:
+    released = threading.Event()
+
+    def hangs(row: np.ndarray) -> float:
+        if row.sum() == 2:
+            released.wait(60)
+        return float(row.sum())
+
+    try:
+        answers, seconds = WholeChunkFunction(Caller(hangs, vectorized=False), 2.0)(X)  # type: ignore[misc]
+    finally:
+        released.set()
+    assert np.array_equal(answers.values, [1.0, np.nan, 3.0], equal_nan=True)
+    assert "timeout=2 s for the candidate 110" in answers.errors[1]
+    assert seconds >= 2.0

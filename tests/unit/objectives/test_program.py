@@ -1,4 +1,4 @@
-"""Objectives that are external programs."""
+"""External programs as objectives."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import gc
 import os
 import pickle
 import re
-import resource
 import signal
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,10 +21,8 @@ import numpy as np
 import pytest
 from process_helpers import MARK, has_ended, marked, wait_until
 
-from daedal.evaluation.caller import ObjectiveError
-from daedal.objectives.exchange import Exchange, ProgramTimeout
-from daedal.objectives.process import RunningProgram, kill_programs
-from daedal.objectives.program import Program
+from daedal.evaluation.answers import ObjectiveError
+from daedal.objectives.program import Exchange, Program, ProgramTimeout, RunningProgram
 
 X = np.array([[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 0], [1, 1, 0]], dtype=np.uint8)
 ONES = [2.0, 3.0, 0.0, 1.0, 2.0]
@@ -152,12 +148,6 @@ def test_what_counts_as_numbers(printed: str, numbers: list[float]) -> None:
 # Commands
 
 
-@pytest.mark.parametrize("timeout", [0, -1.0, float("nan"), float("inf")])
-def test_a_timeout_is_a_positive_number(timeout: float) -> None:
-    with pytest.raises(ValueError, match=f"timeout={timeout}"):
-        Program("true", timeout=timeout)
-
-
 def test_a_command_is_split_as_in_a_shell_but_has_none(scripts: Scripts) -> None:
     command = scripts.python("import sys\nprint(sys.argv[1:], file=sys.stderr)\nsys.exit(9)")
     fails(Program(command + " --fast 'two words' $HOME *"), re.escape("['--fast', 'two words', '$HOME', '*']"))
@@ -207,15 +197,6 @@ def test_what_turns_out_not_to_run_is_a_bad_command_too(tmp_path: Path, first: s
     assert not isinstance(caught.value, ObjectiveError)
 
 
-def test_a_full_machine_is_a_failure_that_may_pass() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
-    try:
-        fails(Program("true"), "open files")
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 # Failures
 
 EACH_BATCH, PERSISTENT, BOTH = (False,), (True,), (False, True)
@@ -224,33 +205,23 @@ FAILURES = [
     (BOTH, "kill -SEGV $$", "SIGSEGV"),
     (BOTH, "printf 'one\\ntwo\\n\\n  three  3\\n\\n' >&2; exit 3", "code 3.* ends with 'two / three 3'$"),
     (BOTH, "printf 'a\\377b\\n' >&2; exit 3", "'a\ufffdb'$"),
-    (BOTH, f"echo {'word ' * 100}end >&2; exit 1", r" '\.\.\.[word ]{194}end'$"),
     (EACH_BATCH, "while read -r row; do echo 1; done; exit 4", "exit code 0 .* code 4"),
     # What is not a number
-    (BOTH, "echo abc", "line 1 is 'abc'"),
     (BOTH, "echo 'look here' >&2; echo abc", "line 1 is 'abc'.* 'look here'$"),
     (BOTH, "echo 1; echo 2; echo 3 4", "line 3 is '3 4'"),
-    (BOTH, "echo 1; echo; echo 3; echo 4; echo 5", "line 2 is ''"),
     (BOTH, "echo 1_000", "'1_000'"),
-    (BOTH, "echo 3,5", "'3,5'"),
-    (BOTH, "echo 0x10", "'0x10'"),
-    (BOTH, "printf '\u0663\\n'", "'\u0663'"),
     (BOTH, "printf '1\\n\\377\\376\\n'", r"line 2 is b'\\xff\\xfe'"),
-    (BOTH, "printf '1\\0002\\n'", r"'1\\x002'"),
     (BOTH, "printf '%0300d x\\n' 1", r"'0{56}\.\.\.;"),
     (PERSISTENT, f"echo abc; {FOR_EVER}", "line 1 is 'abc'"),  # at once
     # Too few and too many
     (BOTH, "yes 1", r"expected 5 numbers .*, got at least \d+;"),
     (BOTH, "cat /dev/zero", r"line 1 is '\\x00.*\.\.\.;"),
     (EACH_BATCH, "", "expected 5 numbers .*, got nothing;"),
-    (EACH_BATCH, r"printf '\n\n\n\n\n'", "got nothing;"),
-    (EACH_BATCH, r"printf '1\n2\n3'", "got 3;"),
     (EACH_BATCH, r"printf '1\n2\n3\n\n\n'", "got 3;"),
     (EACH_BATCH, r"printf '1\n2\n3\n4\n5\n\n7\n8\n'", "got 8;"),
     (BOTH, r"printf '1\n2\n3\n4\n5\n6'", "got 6;"),
     (PERSISTENT, "while read -r row; do printf '1\\n2\\n'; done", r"got at least ([6-9]|10);"),
     (PERSISTENT, "", "got nothing before it exited with code 0"),
-    (PERSISTENT, "echo 1; echo 2; exit 3", "got 2 before it exited with code 3"),
     (PERSISTENT, "echo 1; echo 2; printf 12", "got 2 before it exited with code 0"),  # 12 may be half of 123
     (PERSISTENT, f"echo 1; exec >&-; {FOR_EVER}", "got 1 before it closed its standard output"),
     (PERSISTENT, f"echo 1; exec <&-; {FOR_EVER}", "got 1 before it closed its standard input"),
@@ -283,12 +254,6 @@ def test_what_a_persistent_program_prints_after_its_answers(scripts: Scripts, la
 
 BIG_BATCHES = {
     "line by line": COUNT,
-    "a batch first": """\
-import sys
-while line := sys.stdin.readline():
-    lines = [line, *(sys.stdin.readline() for row in range(19_999))]
-    print("\\n".join(str(line.count("1")) for line in lines), flush=True)
-""",
     "talkative": COUNT + "    sys.stderr.write('a word about this line ' * 20 + '\\n')",
     "long answers": COUNT.replace("print(", "print(' ' * 500, ").replace(", flush", ", ' ' * 500, flush"),
 }
@@ -309,17 +274,6 @@ def test_a_program_may_answer_before_it_reads(scripts: Scripts, then: str) -> No
     assert np.array_equal(program(big()), np.arange(20_000))
 
 
-@MODES
-def test_the_end_of_standard_error_is_kept(scripts: Scripts, persistent: bool, capfd: Any) -> None:
-    talk = "import sys\nfor i in range(50000): print('a line of words', i, file=sys.stderr)\n"
-    with Program(scripts.python(talk + COUNT), persistent=persistent) as program:
-        assert program(X).tolist() == ONES
-        assert all(len(running.stderr_end) <= 65_536 for running in program._idle)
-    program = Program(scripts.python(talk + "sys.exit(2)"), persistent=persistent)
-    fails(program, "'a line of words 49998 / a line of words 49999'$")
-    assert capfd.readouterr() == ("", "")
-
-
 def test_a_program_that_closes_its_output_long_before_it_ends(scripts: Scripts) -> None:
     body = "echo 1; exec >&- 2>&-;"
     fails(Program(scripts.sh(f"{body} sleep 0.3; cat; exit 5")), "code 5", rows=X[:1])
@@ -333,7 +287,7 @@ def answers(command: str, rows: int, clock: Callable[[Exchange], float], **how: 
         exchange = Exchange(running, b"101\n" * rows, rows, clock=lambda: clock(exchange), **how)
         fitness = exchange.run()
         assert fitness is not None
-        return fitness.tolist()
+        return fitness[:, 0].tolist()
     finally:
         running.end()
 
@@ -369,23 +323,14 @@ def test_a_program_that_hangs(scripts: Scripts, persistent: bool, body: str) -> 
 # The life of a persistent program
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_one_that_died_since_the_last_batch_is_started_anew(scripts: Scripts, how: signal.Signals) -> None:
+def test_one_that_died_since_the_last_batch_is_started_again(scripts: Scripts) -> None:
     with Program(scripts.python(COUNT), persistent=True) as program:
         program(X)
         (pid,) = scripts.started()
-        os.kill(pid, how)
+        os.kill(pid, signal.SIGKILL)
         wait_until(lambda: has_ended(pid))
         assert program(X).tolist() == ONES
     assert len(scripts.started()) == 2
-
-
-def test_one_that_ends_after_each_batch_is_started_anew(scripts: Scripts) -> None:
-    """Its end may come while the next batch is on its way."""
-    command = scripts.python("import sys\nprint(sys.stdin.readline().count('1'), flush=True)")
-    with Program(command, persistent=True) as program:
-        assert [program(X[i : i + 1])[0] for i in range(5)] == ONES
-    assert len(scripts.started()) == 5
 
 
 def test_one_that_dies_in_the_second_batch_has_failed(scripts: Scripts) -> None:
@@ -400,7 +345,7 @@ def test_one_that_dies_in_the_second_batch_has_failed(scripts: Scripts) -> None:
 
 def test_close_ends_the_input_waits_and_kills_what_stays(scripts: Scripts) -> None:
     running = RunningProgram(scripts.sh("cat; touch farewell"))
-    running.close(grace=60.0)
+    running.close()
     running.close()
     assert Path("farewell").exists()
     program = Program(scripts.sh(f"trap '' TERM HUP; echo 1; cat >/dev/null; {FOR_EVER}"), persistent=True)
@@ -474,45 +419,18 @@ def test_an_interrupt_in_the_middle_of_a_start_leaves_nothing(persistent: bool) 
             Program(FOR_EVER, persistent=persistent)(X)
     finally:
         sys.setprofile(None)
-    assert pressed == [1, 1]  # when the program was started, and what ends it should this process be killed
-
-
-@MODES
-def test_another_thread_may_kill_all_programs(persistent: bool) -> None:
-    over = threading.Event()
-
-    def kill() -> None:
-        while not over.wait(0.01):  # what is just being started is not known yet
-            kill_programs()
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    try:
-        fails(Program(FOR_EVER, persistent=persistent), "SIGKILL")
-    finally:
-        over.set()
-        thread.join()
-
-
-def test_a_signal_handler_may_kill_all_programs(scripts: Scripts) -> None:
-    before = signal.signal(signal.SIGUSR1, lambda number, frame: kill_programs())
-    try:
-        fails(Program(scripts.sh(f"while kill -USR1 {os.getpid()}; do sleep 0.05; done")), "SIGKILL")
-    finally:
-        signal.signal(signal.SIGUSR1, before)
+    assert pressed == [1, 1]  # when the program was started, and its guard
 
 
 FORKS = """\
 import os, sys
 import numpy as np
 from daedal.objectives.program import Program
-from daedal.objectives.process import kill_programs
 x = np.array([[1, 0]])
 kept = Program(sys.argv[1], persistent=True)
 (pid,) = kept(x)
 child = os.fork()
 if not child:
-    kill_programs()  # has none yet
     own = kept(x)[0] != pid
     kept.close()
     os._exit(0 if own else 1)
@@ -540,12 +458,12 @@ Program(sys.argv[1], persistent=sys.argv[2] == "True")(np.array([[1, 0]]))
 
 
 @MODES
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_program_ends_with_the_process_that_started_it(
     scripts: Scripts, persistent: bool, number: signal.Signals
 ) -> None:
-    """However that ends; the program does not listen, nor does its child, and neither is left after the test."""
-    command = scripts.sh(f"trap '' TERM HUP; {FOR_EVER} & touch there; wait; {FOR_EVER}")
+    """Neither the program nor its child, which ignore requests to end, is left after the test."""
+    command = scripts.sh(f"trap '' TERM HUP; {FOR_EVER} & read -r row; touch there; wait; {FOR_EVER}")
     with subprocess.Popen([sys.executable, "-c", KILLED, command, str(persistent)]) as owner:
         wait_until(Path("there").exists)
         owner.send_signal(number)

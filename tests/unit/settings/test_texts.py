@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from daedal.evaluation.failures import describe_error
-from daedal.settings.checks import printable, storable, visible
+from daedal.settings.checks import describe_error, printable, storable, visible
 
 ANY = st.text(st.characters())  # lone surrogates and control characters included
 

@@ -21,8 +21,7 @@ import pytest
 from process_helpers import children
 from study_helpers import CLOCK, Inline
 
-from daedal.evaluation.pickling import pack
-from daedal.evaluation.pool import Event, Message
+from daedal.evaluation.worker import Event, Message, pack
 from daedal.studies.analysis import analyse
 from daedal.studies.plan import Settled, needed_runs, study_status
 from daedal.studies.runner import Order, Progress, judged, run_study, without_files

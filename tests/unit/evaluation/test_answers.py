@@ -1,4 +1,4 @@
-"""Merits: one number that says which of two rows is better, feasible or not."""
+"""Merits: one number that says which of two candidates is better, feasible or not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daedal.evaluation.merit import best_of, merits, total_violation
+from daedal.evaluation.answers import best_of, merits, total_violation
 from daedal.types import INFEASIBLE, is_feasible
 
 VALUES = st.floats(-1e199, 1e199) | st.integers(-3, 3).map(float)
@@ -15,7 +15,7 @@ AMOUNTS = st.floats(-1e40, 1e40) | st.integers(-2, 2).map(float)
 
 
 def rounded(violation: float) -> float:
-    """Give a violation with its first 24 bits behind the leading one: what a merit tells apart."""
+    """Return a violation with the first 24 bits after the leading one, which merits tell apart."""
     bits = np.array([1e250 * min(max(violation, 1e-49), 1e50)]).view(np.uint64) & ~np.uint64(2**28 - 1)
     return float(bits.view(np.float64)[0])
 
@@ -54,8 +54,8 @@ def test_what_the_value_says_is_infeasible_is_the_worst() -> None:
 def test_the_best_row_is_exact_where_merits_are_rounded(sign: int) -> None:
     x = np.eye(4, dtype=np.uint8)
     amounts = np.array([[np.nan, np.nan], [sign * 9.0, 1.0], [sign * 1.0, 1.0 - 1e-12], [sign * 1.0, 1.0 - 1e-12]])
-    best = best_of(x, amounts, sign, 7)
+    best = best_of(x, amounts, sign)
     assert best is not None
     assert best.x.tolist() == x[2].tolist()
-    assert (best.violation, best.evaluations) == (1.0 - 1e-12, 7)
-    assert best_of(x[:1], amounts[:1], sign, 7) is None
+    assert best.violation == 1.0 - 1e-12
+    assert best_of(x[:1], amounts[:1], sign) is None
