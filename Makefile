@@ -49,7 +49,6 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/first.py
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/models.py
-	$(BIN)/python benchmarks/pools.py
 	$(BIN)/python benchmarks/store.py
 
 reproduce: $(STAMP)

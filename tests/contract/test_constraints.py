@@ -35,6 +35,7 @@ class Problem:
 
 
 def run(objective: Any, name: str, **how: Any) -> daedal.Result:
+    how.setdefault("violations", "constraints" not in how)
     return daedal.maximize(objective, N, max_evaluations=150, **ALGORITHMS[name] | how)
 
 
