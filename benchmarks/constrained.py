@@ -51,7 +51,7 @@ def knapsack_files() -> Iterator[Case]:
         yield Case(f"mknapcb1, problem {number}", score, n, KNAPSACKS[number])
         if number == 1:
             cut = lambda x, f=score: (f(x)[0], np.maximum(0, f(x)[1]))  # noqa: E731
-            yield Case("the same, amounts cut off at 0", cut, n, KNAPSACKS[number])
+            yield Case("the same, outputs cut off at 0", cut, n, KNAPSACKS[number])
 
 
 def knapsack() -> Case:

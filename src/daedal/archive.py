@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.types import Amounts, Bits, Fitness
+from daedal.types import Bits, Fitness, Outputs
 
 _PIECE = 2**16  # candidates that are unpacked together
 
@@ -57,7 +57,7 @@ class Archive:
         For each candidate, in the order of arrival, the candidate that it is a small change of, or None.
     order
         The candidates in the order of arrival.
-    amounts
+    outputs
         For each candidate, in the order of arrival, the value of the objective and the signed amount of each
         constraint; empty without constraints.
 
@@ -74,7 +74,7 @@ class Archive:
         self.values: dict[int, float] = {}
         self.parents: list[int | None] = []
         self.order: list[int] = []
-        self.amounts: list[Sequence[float] | None] = []
+        self.outputs: list[Sequence[float] | None] = []
 
     def __len__(self) -> int:
         return len(self.order)
@@ -85,21 +85,21 @@ class Archive:
     def __getitem__(self, candidate: int) -> float:
         return self.values[candidate]
 
-    def add(self, candidate: int, value: float, parent: int | None, amounts: Sequence[float] | None = None) -> None:
+    def add(self, candidate: int, value: float, parent: int | None, outputs: Sequence[float] | None = None) -> None:
         """Add a candidate; one that is there keeps its value."""
         if candidate in self.values:
             return
         self.values[candidate] = value
         self.order.append(candidate)
         self.parents.append(parent)
-        if amounts is not None or self.amounts:
-            self.amounts += [None] * (len(self.order) - 1 - len(self.amounts))
-            self.amounts.append(amounts)
+        if outputs is not None or self.outputs:
+            self.outputs += [None] * (len(self.order) - 1 - len(self.outputs))
+            self.outputs.append(outputs)
 
-    def amounts_of(self, places: Sequence[int], columns: int) -> Amounts:
-        """Return amounts by place, shape (places, columns); nan where they are unknown."""
+    def outputs_of(self, places: Sequence[int], columns: int) -> Outputs:
+        """Return outputs by place, shape (places, columns); nan where they are unknown."""
         unknown = [np.nan] * columns
-        known = self.amounts
+        known = self.outputs
         return np.array(
             [known[at] if at < len(known) and known[at] is not None else unknown for at in places], dtype=np.float64
         ).reshape(-1, columns)

@@ -388,14 +388,14 @@ class Engine:
         self,
         candidates: Sequence[int],
         values: Sequence[float],
-        amounts: Sequence[Sequence[float] | None] | None = None,
+        outputs: Sequence[Sequence[float] | None] | None = None,
     ) -> None:
         """Take the values of any candidates, in any order, also of some that were never asked for."""
         self._ready.extendleft(reversed(self._next))  # those that watch go first
         self._next = []
         archive, waiting, measuring = self.archive, self._waiting, self._measuring
         for i, (c, value) in enumerate(zip(candidates, values, strict=True)):
-            archive.add(c, value, self._parents.pop(c, None), None if amounts is None else amounts[i])
+            archive.add(c, value, self._parents.pop(c, None), None if outputs is None else outputs[i])
             if not self.by_means and (value > self.best_value or self.best is None):
                 self.best, self.best_value = c, value
             tasks = waiting.pop(c, None)

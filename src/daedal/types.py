@@ -13,8 +13,8 @@ Bits: TypeAlias = NDArray[np.uint8]
 Fitness: TypeAlias = NDArray[np.float64]
 """One number per row, shape (rows,)."""
 
-Amounts: TypeAlias = NDArray[np.float64]
-"""The objective's value and the amounts of its constraints, shape (rows, 1 + constraints): above 0 is violated."""
+Outputs: TypeAlias = NDArray[np.float64]
+"""The objective's value and the outputs of its constraints, shape (rows, 1 + constraints): above 0 is violated."""
 
 INFEASIBLE = -1e200
 """Fitness at and below which a row is infeasible: what it says beyond that is which of two such rows is better."""

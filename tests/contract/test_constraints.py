@@ -25,10 +25,10 @@ class Problem:
         self.seen: list[tuple[float, float, tuple[int, ...]]] = []  # violation, value to be maximised, row
 
     def __call__(self, x: Any) -> Any:
-        values, amounts = x @ PROFITS + 3 * x[:, 0] * x[:, 5], x @ WEIGHTS.T - self.room * WEIGHTS.sum(axis=1)
-        totals = np.maximum(amounts, 0).sum(axis=1)
+        values, outputs = x @ PROFITS + 3 * x[:, 0] * x[:, 5], x @ WEIGHTS.T - self.room * WEIGHTS.sum(axis=1)
+        totals = np.maximum(outputs, 0).sum(axis=1)
         self.seen += zip(totals.tolist(), values.tolist(), map(tuple, x.tolist()), strict=True)
-        return self.sign * values, amounts
+        return self.sign * values, outputs
 
     def best(self) -> tuple[float, float]:
         return min((total, -value) for total, value, _ in self.seen)
@@ -43,8 +43,8 @@ def check(result: daedal.Result, problem: Problem) -> None:
     total, value = problem.best()
     assert (result.violation, problem.sign * result.fitness) == (total, -value)
     assert result.feasible == (total == 0)
-    amounts = result.x @ WEIGHTS.T.astype(float) - problem.room * WEIGHTS.sum(axis=1)
-    assert result.violations == tuple(np.maximum(amounts, 0).tolist())
+    outputs = result.x @ WEIGHTS.T.astype(float) - problem.room * WEIGHTS.sum(axis=1)
+    assert result.violations == tuple(np.maximum(outputs, 0).tolist())
     assert result.history[-1].info["violation"] == result.violation
     shown = [number for record in result.history for number in (record.best, record.mean)]
     assert all(abs(number) < 1e6 or number == -problem.sign * np.inf for number in shown)

@@ -94,20 +94,20 @@ def best_of(problem: Problem, x: Bits) -> float:
     return float(problem.evaluate(x)[feasible].max(initial=-np.inf))
 
 
-def violations_are_signed_amounts_of_each_row(spec: str) -> None:
+def violations_are_signed_constraint_values_of_each_row(spec: str) -> None:
     problem = find_problem(spec)
     violations = getattr(problem, "violations", None)
     if violations is None:
         return
     x = rows(problem.n, 50)
-    amounts = violations(x)
-    assert amounts.shape == (50, amounts.shape[1])
-    assert amounts.shape[1] >= 1
-    assert amounts.dtype == np.float64
-    assert np.isfinite(amounts).all()
-    assert violations(x[:0]).shape == (0, amounts.shape[1])
-    assert violations(x[7:8]).tolist() == amounts[7:8].tolist()
-    assert violations(np.asfortranarray(x)).tolist() == amounts.tolist()
+    outputs = violations(x)
+    assert outputs.shape == (50, outputs.shape[1])
+    assert outputs.shape[1] >= 1
+    assert outputs.dtype == np.float64
+    assert np.isfinite(outputs).all()
+    assert violations(x[:0]).shape == (0, outputs.shape[1])
+    assert violations(x[7:8]).tolist() == outputs[7:8].tolist()
+    assert violations(np.asfortranarray(x)).tolist() == outputs.tolist()
     with pytest.raises(ValueError, match="uint8"):
         violations(x.astype(float))
 
@@ -153,7 +153,7 @@ CHECKS: list[Callable[[str], None]] = [
     rows_do_not_look_at_each_other,
     evaluating_leaves_its_input_alone,
     the_optimum_is_attained_and_not_beaten,
-    violations_are_signed_amounts_of_each_row,
+    violations_are_signed_constraint_values_of_each_row,
     other_rows_are_refused,
     shuffled_it_is_the_same_problem,
     a_run_reports_in_its_own_order,

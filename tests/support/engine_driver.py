@@ -12,7 +12,7 @@ from daedal.engine import Engine, Search
 from daedal.limits import meets
 from daedal.types import Bits, Fitness
 
-Amounts = Callable[[Bits], Sequence[Sequence[float]]]
+Outputs = Callable[[Bits], Sequence[Sequence[float]]]
 
 
 @dataclass
@@ -39,7 +39,7 @@ def drive(
     target: float | None = None,
     width: int = 1,
     alone: bool = False,
-    amounts: Amounts | None = None,
+    outputs: Outputs | None = None,
     budgets: Sequence[int] = (),
     watch: Callable[[Driven], None] = lambda driven: None,
 ) -> Driven:
@@ -69,7 +69,7 @@ def drive(
         if not batch:
             break
         rows = to_rows(batch, n)
-        values, extra = objective(rows).tolist(), None if amounts is None else amounts(rows)
+        values, extra = objective(rows).tolist(), None if outputs is None else outputs(rows)
         driven.asked.append(batch)
         if alone:
             for i in rng.permutation(len(batch)).tolist():

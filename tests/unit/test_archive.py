@@ -39,10 +39,10 @@ def test_constraint_values_are_kept_by_place_and_nan_if_unknown() -> None:
     archive.add(0, 1.0, None)
     archive.add(1, 2.0, None, [2.0, -0.5])
     archive.add(2, 3.0, None)
-    known = archive.amounts_of([1, 0, 2], 2)
+    known = archive.outputs_of([1, 0, 2], 2)
     assert known[0].tolist() == [2.0, -0.5]
     assert np.isnan(known[1:]).all()
-    assert archive.amounts_of([], 2).shape == (0, 2)
+    assert archive.outputs_of([], 2).shape == (0, 2)
 
 
 def test_all_candidates_come_in_pieces_in_the_order_of_arrival(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.types import Amounts, Bits, Fitness, to_text
+from daedal.types import Bits, Fitness, Outputs, to_text
 
 FAILURES_KEPT = 100
 """Failures that a run keeps to show; it counts all of them."""
@@ -101,14 +101,14 @@ class Answers:
         Reasons of failures, by place.
     causes
         Exceptions behind them, if they were raised in this process.
-    amounts
+    outputs
         With constraints: objective and constraint values, shape (candidates, 1 + constraints).
     """
 
     values: Fitness
     errors: dict[int, str] = field(default_factory=dict)
     causes: dict[int, BaseException] = field(default_factory=dict)
-    amounts: Amounts | None = None
+    outputs: Outputs | None = None
 
     @classmethod
     def failed(cls, count: int, error: str, cause: BaseException | None = None) -> Answers:
@@ -119,13 +119,13 @@ class Answers:
     @property
     def constraints(self) -> int | None:
         """Number of constraints; None if every candidate failed."""
-        if self.amounts is not None:
-            return int(self.amounts.shape[1]) - 1
+        if self.outputs is not None:
+            return int(self.outputs.shape[1]) - 1
         return None if len(self.errors) == len(self.values) else 0
 
     def only(self, places: Sequence[int]) -> Answers:
         """Return the answers in some places, none of which has failed."""
-        return Answers(self.values[places], amounts=None if self.amounts is None else self.amounts[places])
+        return Answers(self.values[places], outputs=None if self.outputs is None else self.outputs[places])
 
 
 class Came(NamedTuple):
@@ -146,13 +146,13 @@ def side_by_side(parts: Sequence[Answers]) -> Answers:
     start = 0
     for part in parts:
         rows = len(part.values)
-        if constraints != 0 or part.amounts is not None:
+        if constraints != 0 or part.outputs is not None:
             check_constraints(constraints, part.constraints)
             constraints = part.constraints if constraints is None else constraints
-        if part.amounts is not None:
-            if answers.amounts is None:
-                answers.amounts = np.full((len(answers.values), part.amounts.shape[1]), np.nan)
-            answers.amounts[start : start + rows] = part.amounts
+        if part.outputs is not None:
+            if answers.outputs is None:
+                answers.outputs = np.full((len(answers.values), part.outputs.shape[1]), np.nan)
+            answers.outputs[start : start + rows] = part.outputs
         if part.errors:
             answers.errors |= {start + index: error for index, error in part.errors.items()}
             answers.causes |= {start + index: cause for index, cause in part.causes.items()}
@@ -186,21 +186,21 @@ def nothing_worked(errors: dict[int, str]) -> ObjectiveError:
 
 
 def judged(
-    values: Fitness, amounts: Amounts | None, x: Bits, sign: int, shown: Callable[[Bits], str] = to_text
+    values: Fitness, outputs: Outputs | None, x: Bits, sign: int, shown: Callable[[Bits], str] = to_text
 ) -> Answers:
     """Check values for nan, and for infinity on the good side, which nothing could beat; compute merits.
 
-    `values` and `amounts` must be copies, because what failed is overwritten.
+    `values` and `outputs` must be copies, because what failed is overwritten.
     """
-    if amounts is None and np.count_nonzero(np.isfinite(values)) == len(values):
+    if outputs is None and np.count_nonzero(np.isfinite(values)) == len(values):
         return Answers(values)
     errors = _bad_values(values, x, sign, shown)
-    if amounts is None:
+    if outputs is None:
         values[list(errors)] = np.nan
         return Answers(values, errors)
-    errors = _bad_amounts(amounts, x, shown) | errors
-    amounts[sorted(errors)] = np.nan
-    return Answers(merits(amounts, sign), errors, amounts=amounts)
+    errors = _bad_outputs(outputs, x, shown) | errors
+    outputs[sorted(errors)] = np.nan
+    return Answers(merits(outputs, sign), errors, outputs=outputs)
 
 
 def _bad_values(values: Fitness, x: Bits, sign: int, shown: Callable[[Bits], str]) -> dict[int, str]:
@@ -213,19 +213,19 @@ def _bad_values(values: Fitness, x: Bits, sign: int, shown: Callable[[Bits], str
     return errors
 
 
-def _bad_amounts(amounts: Amounts, x: Bits, shown: Callable[[Bits], str]) -> dict[int, str]:
+def _bad_outputs(outputs: Outputs, x: Bits, shown: Callable[[Bits], str]) -> dict[int, str]:
     errors: dict[int, str] = {}
-    for index, which in np.argwhere(~np.isfinite(amounts[:, 1:])):
+    for index, which in np.argwhere(~np.isfinite(outputs[:, 1:])):
         errors.setdefault(
             int(index),
-            f"expected a finite number from constraint {which + 1}, got {amounts[index, 1 + which]:g} for the candidate"
+            f"expected a finite number from constraint {which + 1}, got {outputs[index, 1 + which]:g} for the candidate"
             f" {shown(x[index])}; return its violation, 0 or less if it is kept",
         )
-    far = np.isfinite(amounts[:, 0]) & (np.abs(amounts[:, 0]) >= _LARGEST) & (total_violation(amounts) <= 0)
+    far = np.isfinite(outputs[:, 0]) & (np.abs(outputs[:, 0]) >= _LARGEST) & (total_violation(outputs) <= 0)
     for index in np.flatnonzero(far):
         errors[int(index)] = (
             f"expected values between -{_LARGEST:g} and {_LARGEST:g} from an objective with constraints, got "
-            f"{amounts[index, 0]:g} for the candidate {shown(x[index])}"
+            f"{outputs[index, 0]:g} for the candidate {shown(x[index])}"
         )
     return errors
 
@@ -233,27 +233,27 @@ def _bad_amounts(amounts: Amounts, x: Bits, shown: Callable[[Bits], str]) -> dic
 # ------------------------------------------------------------ constraints
 
 
-def total_violation(amounts: Amounts) -> Fitness:
+def total_violation(outputs: Outputs) -> Fitness:
     """Return the sums of the positive constraint values, shape (candidates,).
 
     A sum is infinite where the objective value is, because such a value means infeasible without an amount.
     """
     with np.errstate(over="ignore"):
-        totals: Fitness = np.maximum(amounts[:, 1:], 0.0).sum(axis=1)
-    return np.where(np.isinf(amounts[:, 0]), np.inf, totals)
+        totals: Fitness = np.maximum(outputs[:, 1:], 0.0).sum(axis=1)
+    return np.where(np.isinf(outputs[:, 0]), np.inf, totals)
 
 
-def merits(amounts: Amounts, sign: int) -> Fitness:
+def merits(outputs: Outputs, sign: int) -> Fitness:
     """Compute the merits of candidates, shape (candidates,), in the objective's own sign.
 
     Parameters
     ----------
-    amounts
+    outputs
         Objective and constraint values, shape (candidates, 1 + constraints); nan for candidates that failed.
     sign
         1 if larger values are better, -1 if smaller ones are.
     """
-    values, totals = sign * amounts[:, 0], total_violation(amounts)
+    values, totals = sign * outputs[:, 0], total_violation(outputs)
     fine = ~(totals > 0)  # nan stays nan
     return sign * np.where(fine, values, _infeasible(values, totals))
 
@@ -275,34 +275,34 @@ class Standing:
     ----------
     x
         The candidate, shape (n,), in the optimizer's order.
-    amounts
+    outputs
         Its objective value and constraint values, shape (1 + constraints,).
     """
 
     x: Bits
-    amounts: Amounts
+    outputs: Outputs
 
     @property
     def violation(self) -> float:
         """Sum of the violations."""
-        return float(total_violation(self.amounts[None])[0])
+        return float(total_violation(self.outputs[None])[0])
 
     @property
     def violations(self) -> tuple[float, ...]:
         """Violation of each constraint."""
-        return tuple(np.maximum(self.amounts[1:], 0.0).tolist())
+        return tuple(np.maximum(self.outputs[1:], 0.0).tolist())
 
     def key(self, sign: int) -> tuple[float, float]:
         """Return a sort key that is larger for a better candidate."""
-        return -self.violation, sign * float(self.amounts[0])
+        return -self.violation, sign * float(self.outputs[0])
 
 
-def best_of(x: Bits, amounts: Amounts, sign: int) -> Standing | None:
+def best_of(x: Bits, outputs: Outputs, sign: int) -> Standing | None:
     """Return the first of the best candidates, x of shape (candidates, n); None if all failed."""
-    known: NDArray[np.intp] = np.flatnonzero(~np.isnan(amounts[:, 0]))
+    known: NDArray[np.intp] = np.flatnonzero(~np.isnan(outputs[:, 0]))
     if not len(known):
         return None
-    totals, values = total_violation(amounts[known]), sign * amounts[known, 0]
+    totals, values = total_violation(outputs[known]), sign * outputs[known, 0]
     least = np.flatnonzero(totals == totals.min())
     i = int(known[least[int(np.argmax(values[least]))]])
-    return Standing(x[i].copy(), amounts[i].copy())
+    return Standing(x[i].copy(), outputs[i].copy())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from daedal.evaluation.answers import Answers, ObjectiveError, ObjectiveMisuse, judged
 from daedal.settings.checks import as_numbers, describe_error
-from daedal.types import Amounts, Bits, Fitness, to_text
+from daedal.types import Bits, Fitness, Outputs, to_text
 
 Objective: TypeAlias = Callable[[NDArray[Any]], Any]
 """A function of candidates, shape (candidates, n), that returns one number per candidate, or of one candidate.
@@ -181,19 +181,19 @@ class Caller:
 
     # ------------------------------------------------------------ what it returns
 
-    def _read(self, returned: object, x: Bits) -> tuple[Fitness, Amounts | None]:
+    def _read(self, returned: object, x: Bits) -> tuple[Fitness, Outputs | None]:
         """Return objective values and, with constraints, the same next to constraint values."""
         values, violations = self._split(returned)
         numbers = self._values(values, "the objective", len(x))
         if not self.constrained:
             return numbers, None
-        amounts = [numbers[:, None]]
+        outputs = [numbers[:, None]]
         if self.violations:
-            amounts.append(self._violations(violations, len(x)))
+            outputs.append(self._violations(violations, len(x)))
         for index, constraint in enumerate(self.constraints):
             who = f"constraint {index + 1}"
-            amounts.append(self._values(self._ask(constraint, who, x), who, len(x))[:, None])
-        return numbers, np.concatenate(amounts, axis=1)
+            outputs.append(self._values(self._ask(constraint, who, x), who, len(x))[:, None])
+        return numbers, np.concatenate(outputs, axis=1)
 
     def _split(self, returned: object) -> tuple[object, object]:
         """Return values and violations; refuse a tuple that was not announced, and anything but a pair if it was."""
@@ -226,16 +226,16 @@ class Caller:
             )
         return values.reshape(rows)
 
-    def _violations(self, returned: object, rows: int) -> Amounts:
+    def _violations(self, returned: object, rows: int) -> Outputs:
         """Read the violations of a pair: one number per candidate, or several, shape (candidates, constraints)."""
-        amounts = _numbers(returned, "the objective, as violations")
-        if not self.vectorized and amounts.ndim <= 1 and amounts.size:
-            return amounts.reshape(1, amounts.size)
-        if self.vectorized and amounts.size and amounts.shape[:1] == (rows,) and amounts.ndim <= 2:
-            return amounts if amounts.ndim == 2 else amounts[:, None]
+        outputs = _numbers(returned, "the objective, as violations")
+        if not self.vectorized and outputs.ndim <= 1 and outputs.size:
+            return outputs.reshape(1, outputs.size)
+        if self.vectorized and outputs.size and outputs.shape[:1] == (rows,) and outputs.ndim <= 2:
+            return outputs if outputs.ndim == 2 else outputs[:, None]
         wanted = f"shape ({rows},) or ({rows}, constraints)" if self.vectorized else "one number per constraint"
         raise ObjectiveMisuse(
-            f"expected {wanted} as violations, the second of the pair from the objective, got shape={amounts.shape}"
+            f"expected {wanted} as violations, the second of the pair from the objective, got shape={outputs.shape}"
         )
 
 

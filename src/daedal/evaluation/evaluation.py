@@ -25,7 +25,7 @@ from daedal.evaluation.answers import (
 )
 from daedal.evaluation.caller import Caller
 from daedal.evaluation.options import DEFAULTS, EvaluationOptions, OnError
-from daedal.types import Amounts, Bits, Fitness
+from daedal.types import Bits, Fitness, Outputs
 
 HOPELESS = 20
 """Failures from the first evaluation on after which a run that tolerates failures ends, because nothing has worked.
@@ -47,7 +47,7 @@ class Done(NamedTuple):
     values
         Objective values in the objective's own sign, shape (tickets,); nan for candidates that failed for good. With
         constraints they are merits (see `daedal.evaluation.answers`), in the same sign.
-    amounts
+    outputs
         With constraints: objective and constraint values, shape (tickets, 1 + constraints). None without.
     errors
         Reasons why candidates failed for good, by ticket.
@@ -57,7 +57,7 @@ class Done(NamedTuple):
 
     tickets: list[int]
     values: Fitness
-    amounts: Amounts | None
+    outputs: Outputs | None
     errors: dict[int, str]
     seconds: float
 
@@ -319,10 +319,10 @@ class Evaluation:
         self.waiting -= len(tickets)
         self._answered += len(tickets)
         answers = side_by_side([one.answers for one in final])
-        amounts = answers.amounts
-        if amounts is None and self.constraints:  # all of them failed
-            amounts = np.full((len(tickets), 1 + self.constraints), np.nan)
-        return Done(tickets, answers.values, amounts, errors, max(one.seconds for one in final))
+        outputs = answers.outputs
+        if outputs is None and self.constraints:  # all of them failed
+            outputs = np.full((len(tickets), 1 + self.constraints), np.nan)
+        return Done(tickets, answers.values, outputs, errors, max(one.seconds for one in final))
 
 
 class Here:

@@ -15,7 +15,7 @@ from daedal.evaluation.caller import Caller, Objective
 from daedal.rng import Stream, stream
 from daedal.settings.checks import check_whole
 from daedal.spaces.space import Space
-from daedal.types import Amounts, Bits, Fitness
+from daedal.types import Bits, Fitness, Outputs
 
 if TYPE_CHECKING:
     from daedal.problems.base import Problem
@@ -30,9 +30,9 @@ class ConstrainedProblem:
 
     problem: Problem
 
-    def __call__(self, x: Bits) -> tuple[Fitness, Amounts]:
+    def __call__(self, x: Bits) -> tuple[Fitness, Outputs]:
         """Return values, shape (candidates,), and violations, shape (candidates, constraints)."""
-        violations: Callable[[Bits], Amounts] = self.problem.violations  # type: ignore[attr-defined]
+        violations: Callable[[Bits], Outputs] = self.problem.violations  # type: ignore[attr-defined]
         return self.problem.evaluate(x.copy()), violations(x)
 
 

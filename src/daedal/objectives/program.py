@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from daedal.evaluation.answers import ObjectiveError
 from daedal.evaluation.guard import guard
 from daedal.evaluation.signals import interrupts_held, signal_name
-from daedal.types import Amounts, Fitness
+from daedal.types import Fitness, Outputs
 
 _CHUNK = 65_536  # bytes read at once, kept of standard error, and in the longest line that may be a number
 _GRACE = 1.0  # seconds in which a program that should end may do so, and its pipes may run dry
@@ -104,7 +104,7 @@ class Program:
         """Name in messages and results."""
         return f"cmd:{self.command}"
 
-    def __call__(self, rows: NDArray[Any]) -> Fitness | tuple[Fitness, Amounts]:
+    def __call__(self, rows: NDArray[Any]) -> Fitness | tuple[Fitness, Outputs]:
         """Return the numbers, shape (candidates,), that the program prints for candidates, shape (candidates, n).
 
         If it prints several numbers per line, they are a pair: the first ones, and the others, shape (candidates,
@@ -112,7 +112,7 @@ class Program:
         """
         return self.answers(_lines(rows), len(rows))
 
-    def answers(self, text: bytes, rows: int) -> Fitness | tuple[Fitness, Amounts]:
+    def answers(self, text: bytes, rows: int) -> Fitness | tuple[Fitness, Outputs]:
         """Return the same for a number of lines."""
         table = np.empty((0, 1)) if rows == 0 else None
         while table is None:

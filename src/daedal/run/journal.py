@@ -16,15 +16,15 @@ import numpy as np
 from daedal.archive import to_candidates
 from daedal.limits import ReplayWarning
 from daedal.result.records import Generation
-from daedal.types import Amounts, Bits, Fitness
+from daedal.types import Bits, Fitness, Outputs
 
 if TYPE_CHECKING:
     from daedal.objectives.bound import BoundObjective
     from daedal.run.known import Earlier
     from daedal.run.run_file import Key, RunFile
 
-Answer: TypeAlias = "tuple[float, Amounts | None, str | bool | None]"
-"""A value as the objective gave it, nan if it failed; the amounts of constraints; and why it failed: None if it did
+Answer: TypeAlias = "tuple[float, Outputs | None, str | bool | None]"
+"""A value as the objective gave it, nan if it failed; the outputs of constraints; and why it failed: None if it did
 not, False if the value is free because it was known before the run."""
 
 
@@ -124,13 +124,13 @@ class Journal:
         self,
         rows: Bits,
         values: Fitness,
-        amounts: Amounts | None,
+        outputs: Outputs | None,
         errors: Sequence[str | None] | None,
         numbers: Sequence[int],
     ) -> None:
         """Record the answers of the objective for rows in its own order of variables, with their numbers in the run."""
         if self.file is not None:
-            listed = None if amounts is None else amounts.tolist()
+            listed = None if outputs is None else outputs.tolist()
             self.file.append(self._keys_of(rows), values.tolist(), listed, errors, numbers=numbers)
 
     def append_free(self, rows: Bits, answers: Sequence[Answer]) -> None:
@@ -138,8 +138,8 @@ class Journal:
         if self.file is not None:
             numbers = range(-self._free - 1, -self._free - len(rows) - 1, -1)
             values = [value for value, _, _ in answers]
-            amounts = [None if own is None else own[0].tolist() for _, own, _ in answers]
-            self.file.append(self._keys_of(rows), values, amounts, numbers=numbers, known=True)
+            outputs = [None if own is None else own[0].tolist() for _, own, _ in answers]
+            self.file.append(self._keys_of(rows), values, outputs, numbers=numbers, known=True)
             self._free += len(rows)
 
     def record(self, record: Generation) -> Generation | None:
@@ -180,8 +180,8 @@ class Journal:
             stacklevel=2,
         )
         for candidate, answers in self._recorded.items():
-            for value, amounts, _ in list(answers)[:1]:
-                self._known.setdefault(candidate, (value, amounts, False))
+            for value, outputs, _ in list(answers)[:1]:
+                self._known.setdefault(candidate, (value, outputs, False))
         self._recorded, self._left = {}, 0
         self._order.clear()
 
@@ -217,13 +217,13 @@ def open_journal(
     def candidates_of(keys: Sequence[Key]) -> list[int]:
         return to_candidates(objective.to_optimizer(from_keys(keys, n, space))) if keys else []
 
-    def one(own: tuple[float, ...] | None) -> Amounts | None:
+    def one(own: tuple[float, ...] | None) -> Outputs | None:
         return None if own is None else np.array([own])
 
     free = dict(known)
     if source is not None:
         earlier = load_known(source, n=n, space=space, names=names)
-        answers = zip(earlier.values, earlier.amounts, strict=True)
+        answers = zip(earlier.values, earlier.outputs, strict=True)
         for candidate, (worth, own) in zip(candidates_of(earlier.keys), answers, strict=True):
             free.setdefault(candidate, (worth, one(own), False))
         if earlier.skipped:

@@ -72,7 +72,7 @@ class Known:
     ----------
     keys, values
         Candidates in the terms of this run, and the values of the objective.
-    amounts
+    outputs
         Constraint values; None where there are none.
     skipped
         How many others were found, by the reason for which they are left out.
@@ -82,18 +82,18 @@ class Known:
 
     keys: list[Key] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
-    amounts: list[tuple[float, ...] | None] = field(default_factory=list)
+    outputs: list[tuple[float, ...] | None] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     objectives: list[str] = field(default_factory=list)
 
-    def add(self, key: Key | None, value: float | None, amounts: tuple[float, ...] | None) -> None:
+    def add(self, key: Key | None, value: float | None, outputs: tuple[float, ...] | None) -> None:
         """Add an evaluation, or skip it: without a key it is not in the space, without a value it failed."""
         if key is None or value is None:
             self.skipped["not in the space" if key is None else "no value"] += 1
             return
         self.keys.append(key)
         self.values.append(value)
-        self.amounts.append(amounts)
+        self.outputs.append(outputs)
 
 
 def load_known(
@@ -138,15 +138,15 @@ def _add_run(
     else:
         same = held.get("space") is None and held.get("n") == n
         same &= names is None or their_names is None or list(names) == their_names
-    for key, value, amounts, _, _ in file.evaluations():
+    for key, value, outputs, _, _ in file.evaluations():
         if same:
-            known.add(key, value, amounts)
+            known.add(key, value, outputs)
             continue
         values = json.loads(key) if isinstance(key, str) else {}
         if isinstance(key, bytes) and their_names is not None:
             values = dict(zip(their_names, from_keys([key], held["n"])[0].tolist(), strict=True))
         named_alike = values.keys() == {*variables}
-        known.add(_key(values, variables, is_space=space is not None) if named_alike else None, value, amounts)
+        known.add(_key(values, variables, is_space=space is not None) if named_alike else None, value, outputs)
 
 
 def _rows(source: Any) -> Iterator[Mapping[Any, Any]]:

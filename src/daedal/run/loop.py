@@ -26,7 +26,7 @@ from daedal.run.journal import Answer, Journal
 from daedal.run.noise import NOISY_CONSTRAINTS
 from daedal.run.tracer import Tracer
 from daedal.run.view import Callback, Display, asks_to_stop
-from daedal.types import INFEASIBLE, Amounts, Bits, Fitness, is_feasible
+from daedal.types import INFEASIBLE, Bits, Fitness, Outputs, is_feasible
 
 _TICK = 0.25  # seconds between two looks at the clock while evaluations are under way
 
@@ -199,10 +199,10 @@ class Run:
             if self.stop is not None:
                 return
             if self.journal and (told := self.journal.next_of(queue)) is not None:
-                candidate, (value, amounts, error) = told
+                candidate, (value, outputs, error) = told
                 queue.remove(candidate)
                 self._count_known(candidate, error)
-                self._tell([candidate], np.array([value]), amounts)
+                self._tell([candidate], np.array([value]), outputs)
                 self._judge()
                 continue
             if not arrived:
@@ -223,7 +223,7 @@ class Run:
             if arrived:
                 candidate, one = arrived.popleft()
                 self._note(one, [candidate], [self.evaluations])
-                self._tell([candidate], one.values, one.amounts)
+                self._tell([candidate], one.values, one.outputs)
                 self.batches += 1
             self._judge()
 
@@ -256,12 +256,12 @@ class Run:
             batch, known = journal.find(batch, left)
         else:
             batch, known = batch if left is None else batch[:left], {}
-        values, amounts = np.full(len(batch), np.nan), None
+        values, outputs = np.full(len(batch), np.nan), None
         new = [at for at in range(len(batch)) if at not in known] if known else range(len(batch))
         numbers = self._numbers(len(batch), known)
         for at, (value, own, error) in known.items():
             values[at] = value
-            amounts = _put(amounts, len(batch), [at], own)
+            outputs = _put(outputs, len(batch), [at], own)
             self._count_known(batch[at], error)
         if self.journal.file is not None and (free := [at for at, one in known.items() if one[2] is False]):
             self.journal.append_free(self._rows([batch[at] for at in free]), [known[at] for at in free])
@@ -270,11 +270,11 @@ class Run:
         arrived[new] = False
 
         def take(done: Done) -> None:
-            nonlocal amounts
+            nonlocal outputs
             places = done.tickets
             arrived[places] = True
             values[places] = done.values
-            amounts = _put(amounts, len(batch), places, done.amounts)
+            outputs = _put(outputs, len(batch), places, done.outputs)
             self.answered += len(places)
             self._note(done, [batch[at] for at in places], [numbers[at] for at in places])
 
@@ -291,10 +291,10 @@ class Run:
             take(self.evaluation.finished())  # what has come is not lost
             if arrived.any():
                 places = np.flatnonzero(arrived)
-                self._tell([batch[at] for at in places], values[places], None if amounts is None else amounts[places])
+                self._tell([batch[at] for at in places], values[places], None if outputs is None else outputs[places])
             raise
         self.batches += 1
-        self._tell(batch, values, amounts)
+        self._tell(batch, values, outputs)
 
     def _numbers(self, size: int, known: Mapping[int, Answer]) -> Sequence[int]:
         """Return the number of each evaluation of a batch; what is free has none of its own."""
@@ -317,7 +317,7 @@ class Run:
             self.recorder(self._rows(candidates), done.values)
         if self.journal.file is not None:
             errors = [done.errors.get(ticket) for ticket in done.tickets] if done.errors else None
-            self.journal.append(self._rows(candidates), done.values, done.amounts, errors, numbers)
+            self.journal.append(self._rows(candidates), done.values, done.outputs, errors, numbers)
             if done.seconds >= 1.0:
                 self.journal.flush()
 
@@ -335,23 +335,23 @@ class Run:
         if isinstance(error, str):
             self._note_failure(candidate, error)
 
-    def _tell(self, candidates: Sequence[int], values: Fitness, amounts: Amounts | None) -> None:
+    def _tell(self, candidates: Sequence[int], values: Fitness, outputs: Outputs | None) -> None:
         """Tell the engine what candidates are worth, and notice a better one."""
         engine = self.engine
-        if amounts is not None:
+        if outputs is not None:
             if self.noisy:
                 raise ValueError(NOISY_CONSTRAINTS)
-            values = merits(amounts, self.sign)
+            values = merits(outputs, self.sign)
         worth = values if self.sign > 0 else -values
         before, candidates = engine.best_value, list(candidates)
         listed = np.where(np.isnan(worth), -np.inf, worth).tolist()
-        if amounts is None:
+        if outputs is None:
             engine.tell(candidates, listed)
         else:
-            engine.tell(candidates, listed, (amounts * np.r_[self.sign, np.ones(amounts.shape[1] - 1)]).tolist())
+            engine.tell(candidates, listed, (outputs * np.r_[self.sign, np.ones(outputs.shape[1] - 1)]).tolist())
         is_better = engine.best_value > before and not engine.by_means
-        if amounts is not None:
-            found = best_of(to_rows(candidates, engine.n), amounts, self.sign)
+        if outputs is not None:
+            found = best_of(to_rows(candidates, engine.n), outputs, self.sign)
             is_better = found is not None and (
                 self.standing is None or found.key(self.sign) > self.standing.key(self.sign)
             )
@@ -463,7 +463,7 @@ class Run:
             return None
         x, value = to_rows([engine.best], engine.n)[0], self.sign * engine.best_value
         if self.standing is not None:
-            x, value = self.standing.x, float(self.standing.amounts[0])
+            x, value = self.standing.x, float(self.standing.outputs[0])
         error, measurements = self.answer
         return Best(
             x=x,
@@ -505,19 +505,19 @@ class Run:
 def single_answers(done: Done) -> Iterator[Done]:
     """Return the answers of several candidates one by one."""
     for at, ticket in enumerate(done.tickets):
-        amounts = None if done.amounts is None else done.amounts[at : at + 1]
+        outputs = None if done.outputs is None else done.outputs[at : at + 1]
         errors = {ticket: done.errors[ticket]} if ticket in done.errors else {}
-        yield Done([ticket], done.values[at : at + 1], amounts, errors, done.seconds)
+        yield Done([ticket], done.values[at : at + 1], outputs, errors, done.seconds)
 
 
-def _put(amounts: Amounts | None, rows: int, places: Sequence[int], own: Amounts | None) -> Amounts | None:
-    """Put the amounts of some candidates of a batch in their places; None as long as there are no constraints."""
+def _put(outputs: Outputs | None, rows: int, places: Sequence[int], own: Outputs | None) -> Outputs | None:
+    """Put the outputs of some candidates of a batch in their places; None as long as there are no constraints."""
     if own is None:
-        return amounts
-    if amounts is None:
-        amounts = np.full((rows, own.shape[-1]), np.nan)
-    amounts[places] = own
-    return amounts
+        return outputs
+    if outputs is None:
+        outputs = np.full((rows, own.shape[-1]), np.nan)
+    outputs[places] = own
+    return outputs
 
 
 def mean_and_sd(values: Fitness) -> tuple[float, float | None]:

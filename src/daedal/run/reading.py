@@ -97,16 +97,16 @@ def _best(rows: Bits, found: Sequence[Evaluation], *, sign: int, noisy: bool) ->
     """Return the best solution among evaluations: rows, shape (rows, n), in the objective's own order."""
     values = np.array([math.nan if one.value is None else one.value for one in found])
     best: dict[str, Any] = {"violation": 0.0, "violations": (), "standard_error": None, "measurements": 1}
-    columns = max((len(one.amounts) for one in found if one.amounts is not None), default=0)
+    columns = max((len(one.outputs) for one in found if one.outputs is not None), default=0)
     if columns:
-        amounts = np.array([one.amounts or (math.nan,) * columns for one in found])
-        standing = best_of(rows, amounts, sign)
-        values = merits(amounts, sign)
+        outputs = np.array([one.outputs or (math.nan,) * columns for one in found])
+        standing = best_of(rows, outputs, sign)
+        values = merits(outputs, sign)
         if standing is not None:
             best |= {"violation": standing.violation, "violations": standing.violations}
     worth: Fitness = np.where(np.isnan(values), -np.inf, sign * values)
     place = _most_surely_good(rows, worth, best) if noisy else int(np.argmax(worth))
-    fitness = best.pop("mean", worth[place]) * sign if not columns else float(amounts[place, 0])
+    fitness = best.pop("mean", worth[place]) * sign if not columns else float(outputs[place, 0])
     archive = Archive(rows.shape[1])
     for candidate, value in zip(to_candidates(rows), worth.tolist(), strict=True):
         archive.add(candidate, value, None)

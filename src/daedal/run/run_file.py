@@ -43,7 +43,7 @@ _TABLES = (
     "CREATE TABLE runs (id INTEGER PRIMARY KEY, description TEXT NOT NULL, started TEXT NOT NULL, outcome TEXT, "
     "trace BLOB)",
     "CREATE TABLE evaluations (run INTEGER NOT NULL, number INTEGER NOT NULL, candidate NOT NULL, value REAL, "
-    "amounts BLOB, error TEXT, known INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (run, number)) WITHOUT ROWID",
+    "outputs BLOB, error TEXT, known INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (run, number)) WITHOUT ROWID",
     "CREATE TABLE records (run INTEGER NOT NULL, generation INTEGER NOT NULL, figures TEXT NOT NULL, "
     "PRIMARY KEY (run, generation)) WITHOUT ROWID",
     "CREATE TABLE budgets (run INTEGER NOT NULL, number INTEGER NOT NULL, max_evaluations INTEGER, "
@@ -59,7 +59,7 @@ _PIECE = 2**15  # evaluations that are read at once: a commit waits for as long 
 _GROUP = 150
 """Evaluations that one statement inserts: 0.9 us each, compared with 2.2 us one by one (n = 100, SQLite 3.40)."""
 
-_COLUMNS = ("run", "number", "candidate", "value", "amounts", "error", "known")
+_COLUMNS = ("run", "number", "candidate", "value", "outputs", "error", "known")
 
 
 _Chunk: TypeAlias = tuple[Sequence[int], list[Key], list[float | None], Any, Any, bool]
@@ -70,7 +70,7 @@ class Evaluation(NamedTuple):
 
     key: Key
     value: float | None
-    amounts: tuple[float, ...] | None
+    outputs: tuple[float, ...] | None
     error: str | None
     known: bool
 
@@ -115,7 +115,7 @@ class RunFile:
         self,
         keys: Sequence[Key],
         values: Sequence[float | None],
-        amounts: Sequence[Sequence[float] | None] | None = None,
+        outputs: Sequence[Sequence[float] | None] | None = None,
         errors: Sequence[str | None] | None = None,
         *,
         numbers: Sequence[int] | None = None,
@@ -127,7 +127,7 @@ class RunFile:
         ----------
         keys, values
             Candidates, and the objective's own values; None, or nan, for an evaluation that failed.
-        amounts, errors
+        outputs, errors
             Constraint values of each candidate, and what failed evaluations raised.
         numbers
             Their numbers in the run, by default the next ones; an evaluation that has such a number is replaced.
@@ -146,9 +146,9 @@ class RunFile:
             self._later("UPDATE runs SET outcome = NULL, trace = NULL WHERE id = ?", self.run)
             self._has_outcome = False
         self.count = max(first, (max(numbers[0], numbers[-1]) if isinstance(numbers, range) else max(numbers)) + 1)
-        if isinstance(amounts, np.ndarray):
-            amounts = amounts.tolist()
-        self._chunks.append((numbers, list(keys), given, amounts, errors, known))
+        if isinstance(outputs, np.ndarray):
+            outputs = outputs.tolist()
+        self._chunks.append((numbers, list(keys), given, outputs, errors, known))
         if time.monotonic() - self._committed >= self._interval:
             self.flush()
 
@@ -240,11 +240,11 @@ class RunFile:
     def _insert(self, chunks: Sequence[_Chunk]) -> None:
         plain: list[Any] = []  # number, key, value, number, key, value, ...
         full: list[Any] = []  # the same with the other columns
-        for numbers, keys, values, amounts, errors, known in chunks:
-            if amounts is None and errors is None and not known:
+        for numbers, keys, values, outputs, errors, known in chunks:
+            if outputs is None and errors is None and not known:
                 plain += chain.from_iterable(zip(numbers, keys, values, strict=True))
                 continue
-            packed = repeat(None, len(keys)) if amounts is None else map(_packed, amounts)
+            packed = repeat(None, len(keys)) if outputs is None else map(_packed, outputs)
             texts = repeat(None, len(keys)) if errors is None else (text and storable(text) for text in errors)
             marks = repeat(int(known), len(keys))
             full += chain.from_iterable(zip(numbers, keys, values, packed, texts, marks, strict=True))
@@ -263,10 +263,10 @@ class RunFile:
         n = self.description.get("n")
         size = (n + 7) // 8 if isinstance(n, int) and self.description.get("space") is None else None
         while piece := self._query(
-            "SELECT candidate, value, amounts, error, known, number FROM evaluations "
+            "SELECT candidate, value, outputs, error, known, number FROM evaluations "
             "WHERE run = ? AND number >= ? ORDER BY number LIMIT ?", self.run, start, _PIECE,
         ):  # fmt: skip
-            keys, values, amounts, errors, known, numbers = zip(*piece, strict=True)
+            keys, values, outputs, errors, known, numbers = zip(*piece, strict=True)
             lengths = {len(key) if isinstance(key, bytes) else None for key in keys}
             if (
                 {*map(type, keys)} - {bytes, str}
@@ -276,9 +276,9 @@ class RunFile:
             ):
                 raise ValueError(f"{self.path} is damaged (in the evaluations from number {start} on)")
             start = numbers[-1] + 1
-            if any(amounts):
-                amounts = tuple(_unpacked(blob, self.path) for blob in amounts)
-            yield from map(Evaluation._make, zip(keys, values, amounts, errors, map(bool, known), strict=True))
+            if any(outputs):
+                outputs = tuple(_unpacked(blob, self.path) for blob in outputs)
+            yield from map(Evaluation._make, zip(keys, values, outputs, errors, map(bool, known), strict=True))
 
     @property
     def outcome(self) -> dict[str, Any] | None:
@@ -481,8 +481,8 @@ def _read_json(text: object, path: str | os.PathLike[str]) -> dict[str, Any]:
     return value
 
 
-def _packed(amounts: Sequence[float] | None) -> bytes | None:
-    return None if amounts is None else struct.pack(f"<{len(amounts)}d", *amounts)
+def _packed(outputs: Sequence[float] | None) -> bytes | None:
+    return None if outputs is None else struct.pack(f"<{len(outputs)}d", *outputs)
 
 
 def _unpacked(blob: object, path: str | os.PathLike[str]) -> tuple[float, ...] | None:

@@ -55,7 +55,7 @@ async def auto(f: Engine) -> None:
     search = f.start(_climb_then_mix(f, few))
     try:
         await f.values_arrive()
-        if f.archive.amounts:
+        if f.archive.outputs:
             if few is not None:
                 from daedal.searches.mix import mix  # here and below, because a small run may need nothing of it
 
@@ -67,7 +67,7 @@ async def auto(f: Engine) -> None:
             if (found := await _feasible(f, budget)) is not None:
                 f.initial = to_rows([found], f.n)
             search = f.start(_climb_then_mix(f, few))
-        if not f.archive.amounts and (noise := await _noise(f, budget, search)):
+        if not f.archive.outputs and (noise := await _noise(f, budget, search)):
             f.end(search)
             from daedal.searches.noisy import averaged, univariate_populations
 

@@ -387,6 +387,6 @@ def _insight(f: Engine, members: Sequence[int]) -> Insight | None:
 
 def _explanation(f: Engine, members: int, *, model: bool) -> str:
     wide = f" of {f.width} candidates at once" if f.width > SIDE_BY_SIDE else ""
-    fitted = ("a fitted model, also of the constraints" if f.archive.amounts else "a fitted model") if model else ""
+    fitted = ("a fitted model, also of the constraints" if f.archive.outputs else "a fitted model") if model else ""
     how = ", ".join(filter(None, ["hill climbing", f"recombination{wide}", fitted]))
     return f"mix ({how}), with a population of {members:,} at the end"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from daedal.archive import to_candidates, to_rows
 from daedal.engine import Engine
-from daedal.types import Amounts, Bits
+from daedal.types import Bits, Outputs
 
 if TYPE_CHECKING:
     from daedal.surrogates.constrained import ConstrainedModel
@@ -64,7 +64,7 @@ class Constraints:
         self.f = f
         self.walsh = walsh
         self.r2 = 0.0
-        self._columns = len(next(amounts for amounts in f.archive.amounts if amounts is not None))
+        self._columns = len(next(outputs for outputs in f.archive.outputs if outputs is not None))
         self._due = int(FIRST * f.n) + SPARE  # candidates
         self.is_probing = False
         self._probed = 0
@@ -75,15 +75,15 @@ class Constraints:
         return len(self.f.archive) >= self._due and self.f.n <= MOST_LINEAR
 
     def propose(self, count: int, rng: np.random.Generator) -> list[int]:
-        """Fit a model and return candidates: its maxima, or some that tell more about amounts that are cut off."""
+        """Fit a model and return candidates: its maxima, or some that tell more about outputs that are cut off."""
         f = self.f
-        amounts = f.archive.amounts_of(range(len(f.archive)), self._columns)
-        places = np.flatnonzero(~np.isnan(amounts).any(axis=1) & np.isfinite(amounts[:, 0]))
-        model = self._fit(places, amounts, rng)
+        outputs = f.archive.outputs_of(range(len(f.archive)), self._columns)
+        places = np.flatnonzero(~np.isnan(outputs).any(axis=1) & np.isfinite(outputs[:, 0]))
+        model = self._fit(places, outputs, rng)
         self.r2 = 0.0 if model is None else max(0.0, model.r2)
         is_exact = self.r2 == 1.0
         self._due = int((OFTEN if is_exact else SELDOM) * len(f.archive)) + 1
-        probes = [] if is_exact else self._probe(places, amounts[places, 1:])
+        probes = [] if is_exact else self._probe(places, outputs[places, 1:])
         self.is_probing = bool(probes)
         if probes:
             return probes
@@ -95,17 +95,17 @@ class Constraints:
         assert f.best is not None
         return to_candidates(model.maxima(count, moves=moves, rng=rng, start=to_rows([f.best], f.n)))
 
-    def _fit(self, places: NDArray[np.intp], amounts: Amounts, rng: np.random.Generator) -> ConstrainedModel | None:
+    def _fit(self, places: NDArray[np.intp], outputs: Outputs, rng: np.random.Generator) -> ConstrainedModel | None:
         """Fit linear functions, and, if these are not exact, others, if there are enough candidates."""
         from daedal.surrogates.constrained import fit_constrained  # here, because Numba is slow to load
 
         most = LINEAR * self.f.n + 100
         chosen = places if len(places) <= most else np.sort(rng.permutation(places)[:most])
-        x, y = self.f.archive.rows(chosen), amounts[chosen]
+        x, y = self.f.archive.rows(chosen), outputs[chosen]
         model = fit_constrained(x, y)
         if (model is not None and model.r2 == 1.0) or len(places) < NOT_LINEAR * self.f.n:
             return model
-        return fit_constrained(x, y, [self._fit_walsh(k, x, y[:, k], amounts[:, k], rng) for k in range(self._columns)])
+        return fit_constrained(x, y, [self._fit_walsh(k, x, y[:, k], outputs[:, k], rng) for k in range(self._columns)])
 
     def _fit_walsh(
         self, k: int, x: Bits, y: NDArray[np.float64], known: NDArray[np.float64], rng: np.random.Generator
@@ -133,18 +133,18 @@ class Constraints:
         function = dataclasses.replace(function, constant=float((y - function.predict(x)).mean()))
         return dataclasses.replace(function, r2=1.0 if is_exact(function.predict(x), y) else min(function.r2, 1 - 1e-9))
 
-    def _probe(self, places: NDArray[np.intp], amounts: Amounts) -> list[int]:
-        """Return candidates near one that violates much, if amounts are never below 0 and too few are above it.
+    def _probe(self, places: NDArray[np.intp], outputs: Outputs) -> list[int]:
+        """Return candidates near one that violates much, if outputs are never below 0 and too few are above it.
 
         The function behind an amount that is cut off at 0 can be learned only where it is not cut off.
         """
         n = self.f.n
-        cut = (amounts.min(axis=0, initial=0.0) >= 0) & ((amounts > 0).sum(axis=0) < FIRST * n + SPARE)
+        cut = (outputs.min(axis=0, initial=0.0) >= 0) & ((outputs > 0).sum(axis=0) < FIRST * n + SPARE)
         if not cut.any() or self._probed >= PROBES or not len(places):
             return []
         self._probed += 1
-        scale = np.maximum(amounts[:, cut].max(axis=0), 1e-300)
-        base = self.f.archive.order[int(places[int(np.argmax((amounts[:, cut] / scale).min(axis=1)))])]
+        scale = np.maximum(outputs[:, cut].max(axis=0), 1e-300)
+        base = self.f.archive.order[int(places[int(np.argmax((outputs[:, cut] / scale).min(axis=1)))])]
         self._due = len(self.f.archive) + 1
         flips = [1 << i for i in range(n)]
         pairs = [flips[i] | flips[i - 1] for i in range(0, n, 3)] if n > 2 else []

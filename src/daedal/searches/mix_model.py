@@ -93,7 +93,7 @@ class Model:
     async def learn(self) -> None:
         """Fit the function again and again as equations arrive, and evaluate its maxima."""
         f, seen, equations, due, fits = self.f, 0, 0, FIRST * self.f.n, 0
-        while not f.archive.amounts:
+        while not f.archive.outputs:
             equations += sum(parent is not None for parent in f.archive.parents[seen:])
             seen = len(f.archive.parents)
             if equations < due:

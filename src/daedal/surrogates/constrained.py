@@ -19,7 +19,7 @@ from daedal.rng import Words, draw_below, draw_unit
 from daedal.surrogates.linear import fit_absolute, fit_cut, fit_linear, is_exact
 from daedal.surrogates.walsh_function import Sets, WalshFunction
 from daedal.threads import one_blas_thread
-from daedal.types import Amounts, Bits, Fitness
+from daedal.types import Bits, Fitness, Outputs
 
 LEAST_CHAINS, LONGEST = 8, 10_000
 """Least number of chains, and moves of a chain per variable, at most. More moves make more chains."""
@@ -130,13 +130,13 @@ class ConstrainedModel:
 
 
 def fit_constrained(
-    x: Bits, amounts: Amounts, others: Sequence[WalshFunction | None] | None = None
+    x: Bits, outputs: Outputs, others: Sequence[WalshFunction | None] | None = None
 ) -> ConstrainedModel | None:
-    """Fit a model to rows, shape (rows, n), and their values and amounts, shape (rows, 1 + constraints).
+    """Fit a model to rows, shape (rows, n), and their values and outputs, shape (rows, 1 + constraints).
 
     Parameters
     ----------
-    x, amounts
+    x, outputs
         Candidates, and their objective values and constraint values.
     others
         Functions that may predict better if no linear one is exact, one per column.
@@ -150,9 +150,9 @@ def fit_constrained(
     slack: list[float] = []
     r2 = 1.0
     with one_blas_thread():
-        all_found = _all_fitted(x, amounts)
+        all_found = _all_fitted(x, outputs)
     for k, found in enumerate(all_found):
-        y = amounts[:, k]
+        y = outputs[:, k]
         other = None if others is None else others[k]
         if other is not None and (not found or other.r2 > found[0].r2):
             found = [other]
@@ -164,11 +164,11 @@ def fit_constrained(
     return ConstrainedModel(tuple(functions), np.array(slack), r2)
 
 
-def _all_fitted(x: Bits, amounts: Amounts) -> list[list[WalshFunction]]:
+def _all_fitted(x: Bits, outputs: Outputs) -> list[list[WalshFunction]]:
     """Return linear functions for each column: one, or two if the column is an absolute value, or none."""
-    linear = fit_linear(x, amounts)
-    plain = [linear[k] if linear else None for k in range(amounts.shape[1])]
-    return [_fitted(x, amounts[:, k], found, cut=k > 0) for k, found in enumerate(plain)]
+    linear = fit_linear(x, outputs)
+    plain = [linear[k] if linear else None for k in range(outputs.shape[1])]
+    return [_fitted(x, outputs[:, k], found, cut=k > 0) for k, found in enumerate(plain)]
 
 
 def _fitted(x: Bits, y: Fitness, found: WalshFunction | None, *, cut: bool) -> list[WalshFunction]:

@@ -250,9 +250,9 @@ def pair(x: Any) -> Any:
 
 def test_pairs_and_functions_have_the_same_constraint_values() -> None:
     def spoiling(x: Any) -> Any:
-        amounts = x.sum(axis=1) - 2
+        outputs = x.sum(axis=1) - 2
         x[:] = 7
-        return amounts
+        return outputs
 
     def row(x: Any) -> Any:
         return x.sum(), [x.sum() - 2, -x[0]]
@@ -261,8 +261,8 @@ def test_pairs_and_functions_have_the_same_constraint_values() -> None:
     apart = answers(Caller(lambda x: x.sum(axis=1), constraints=(spoiling, lambda x: -x[:, 0])), CUBE)
     singly = answers(Caller(row, vectorized=False, violations=True), CUBE)
     for came in (both, apart, singly):
-        assert came.amounts is not None
-        assert np.array_equal(came.amounts, np.column_stack([COUNT, COUNT - 2, -CUBE[:, 0].astype(float)]))
+        assert came.outputs is not None
+        assert np.array_equal(came.outputs, np.column_stack([COUNT, COUNT - 2, -CUBE[:, 0].astype(float)]))
         assert np.array_equal(came.values[COUNT <= 2], COUNT[COUNT <= 2])
         assert (came.values[COUNT > 2] < -1e200).all()
 
@@ -287,7 +287,7 @@ def test_a_tuple_that_was_not_announced_is_refused_with_both_ways_out(
 
 def test_two_numbers_for_two_candidates_are_no_pair() -> None:
     came = answers(Caller(lambda x: tuple(x.sum(axis=1).tolist())), CUBE[1:3])
-    assert (came.amounts, came.values.tolist()) == (None, COUNT[1:3].tolist())
+    assert (came.outputs, came.values.tolist()) == (None, COUNT[1:3].tolist())
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def test_a_constraint_that_raises_or_is_not_finite_is_a_failure_of_the_candidate
     assert set(came.errors) == {0, 7}
     assert "constraint 1 raised ZeroDivisionError: three for the candidate 111" in came.errors[7]
     assert "expected a finite number from constraint 1, got inf" in came.errors[0]
-    assert came.amounts is not None
-    assert np.isnan(came.amounts[[0, 7]]).all()
+    assert came.outputs is not None
+    assert np.isnan(came.outputs[[0, 7]]).all()
     large = answers(Caller(lambda row: (1e200, -1.0), vectorized=False, violations=True), CUBE[:1])
     assert "between -1e+200 and 1e+200" in large.errors[0]
 

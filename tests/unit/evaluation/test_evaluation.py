@@ -164,7 +164,7 @@ def test_a_run_that_tolerates_failures_ends_when_nothing_has_worked_for_long(fir
 # Constraints
 
 
-def test_with_constraints_amounts_come_beside_merits_and_their_number_is_checked() -> None:
+def test_with_constraints_outputs_come_beside_merits_and_their_number_is_checked() -> None:
     def f(row: Any) -> Any:
         if row[5]:
             raise RuntimeError("five")
@@ -172,10 +172,10 @@ def test_with_constraints_amounts_come_beside_merits_and_their_number_is_checked
 
     evaluate = Evaluation(Caller(f, vectorized=False, violations=True), options=EvaluationOptions(on_error="worst"))
     evaluate.submit([0], ROWS[32:33])
-    assert (evaluate.wait().amounts, evaluate.constraints) == (None, None)
+    assert (evaluate.wait().outputs, evaluate.constraints) == (None, None)
     evaluate.submit(range(1, 4), ROWS[[6, 7, 39]])
     done = evaluate.wait()
-    assert np.array_equal(done.amounts, [[2, -0.5], [3, 0.5], [np.nan, np.nan]], equal_nan=True)
+    assert np.array_equal(done.outputs, [[2, -0.5], [3, 0.5], [np.nan, np.nan]], equal_nan=True)
     assert done.values[0] == 2 > 0 > -1e200 > done.values[1]
     assert (evaluate.constraints, done.errors.keys()) == (1, {3})
     evaluate.submit([5, 6], ROWS[[6, 16]])

@@ -61,7 +61,7 @@ def test_known_evaluations_of_bits(path: Path) -> None:
         file.append(to_keys(rows), [1.0, 2.0, 3.0], [[0.5]] * 3)
     assert load_known(path, n=3).keys == to_keys(rows)
     assert load_known(path, n=3, names=["c", "a", "b"]).keys == to_keys(rows[:, [2, 0, 1]])
-    assert load_known(path, n=3, names=["c", "a", "b"]).amounts == [(0.5,)] * 3
+    assert load_known(path, n=3, names=["c", "a", "b"]).outputs == [(0.5,)] * 3
     assert load_known(path, n=4).skipped == {"not in the space": 3}
     assert load_known([{"x0": 1, "x1": False, "fitness": "2.5"}], n=2) == load_known(
         [{"x0": True, "x1": 0, "value": 2.5}], n=2

@@ -69,7 +69,7 @@ def test_noise_that_does_not_matter_is_neglected(sd: float) -> None:
 
 
 def test_constraints_are_for_mix_whatever_the_budget() -> None:
-    driven = drive(auto, ones, n=30, most=300, amounts=lambda x: [[value, -1.0] for value in ones(x).tolist()])
+    driven = drive(auto, ones, n=30, most=300, outputs=lambda x: [[value, -1.0] for value in ones(x).tolist()])
     assert explained(driven).startswith("mix")
     assert max(Counter(c for batch in driven.asked for c in batch).values()) == 1
 
