@@ -163,6 +163,7 @@ class Engine:
         self._new: list[int] = []  # candidates that were asked for by a search and not yet handed out
         self._next: list[Task] = []  # tasks to wake up when any value has arrived
         self._pending: dict[Task, Sequence[int]] = {}  # the candidates of each task that waits
+        self._tasks: dict[Task, None] = {}  # all that have not finished, in the order of their start
         self._idle_calls = self._idle_candidates = 0
 
     # ------------------------------------------------------------ what searches use
@@ -338,6 +339,7 @@ class Engine:
     def start(self, search: Search) -> Task:
         """Start a search beside the others."""
         task = Task(search)
+        self._tasks[task] = None
         self._ready.append(task)
         return task
 
@@ -345,7 +347,7 @@ class Engine:
         """End a search; what it has asked for, and nobody else waits for, is not evaluated any more."""
         if task.finished:
             return
-        task.finished = True
+        self._finish(task)
         task.search.close()
         asked = self._pending.pop(task, ())
         dropped = {c for c in asked if self._drop(task, c)}
@@ -440,12 +442,16 @@ class Engine:
         return found
 
     def close(self) -> None:
-        """End all searches."""
-        tasks = {*self._ready, *self._pending, *self._next}
-        for task in tasks:
-            task.finished = True
+        """End all searches, those first that others were started by."""
+        while self._tasks:
+            task = next(iter(self._tasks))
+            self._finish(task)
             with suppress(RuntimeError):  # one that awaits again while it is closed
                 task.search.close()
+
+    def _finish(self, task: Task) -> None:
+        task.finished = True
+        self._tasks.pop(task, None)
 
     def _step(self, task: Task) -> None:
         if task.finished or task.missing:  # one that waits for values may still be among those that watch others
@@ -454,7 +460,8 @@ class Engine:
         try:
             how = task.search.send(None)
         except StopIteration as end:
-            task.finished, task.result = True, end.value
+            self._finish(task)
+            task.result = end.value
             for waiter in dict.fromkeys(task.waiters):
                 self._wake(waiter)
             return

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.archive import to_candidates, to_rows
-from daedal.engine import Engine
+from daedal.engine import Engine, Search
 from daedal.limits import Limits
 from daedal.rng import check_seed
 from daedal.run.initial import Initial
@@ -83,7 +84,7 @@ class Optimizer:
         self._engine.left = self._most = max_evaluations
         if initial is not None:
             self._engine.initial = self._rows(initial)
-        self._engine.start(chosen.configuration.search(self._engine, limits))
+        self._start: Callable[[], Search] | None = partial(chosen.configuration.search, self._engine, limits)
         self._asked: list[int] = []  # asked for by the search, and not handed out yet
 
     @property
@@ -126,6 +127,9 @@ class Optimizer:
         """
         if count is not None:
             check_whole("count", count, least=1)
+        if self._start is not None:  # not before, because Python warns of coroutines that are never awaited
+            self._engine.start(self._start())
+            self._start = None
         self._asked += self._engine.ask()
         if not self._asked and self._engine.is_over:
             return None

@@ -24,7 +24,7 @@ from daedal.result import Result
 from daedal.run.again import again_line
 from daedal.run.initial import Initial, read_initial
 from daedal.run.journal import Journal, open_journal
-from daedal.run.loop import Run
+from daedal.run.loop import Log, Run
 from daedal.run.noise import NOISY_CONSTRAINTS, Noise
 from daedal.run.reporting import result_of
 from daedal.run.view import Callback, Display, RunProgress, RunView, progress_of
@@ -33,7 +33,6 @@ from daedal.settings.checks import readable_seconds
 from daedal.spaces.space import Space
 
 if TYPE_CHECKING:
-    from daedal.run.ioh_log import IOHLog
     from daedal.run.known import Earlier
     from daedal.run.run_file import RunFile
 
@@ -116,7 +115,7 @@ class RunConfig:
         callback
             Called with each record.
         log
-            A folder for logs, see `IOHLog`.
+            A folder for logs, see `ioh_log`.
         interrupts
             If they are given, they are entered, and keep requests to end away from the caller who hands the result on.
         warn
@@ -151,12 +150,10 @@ class RunConfig:
             file = config._open_file(objective, given)
             if file is not None:
                 closing.callback(file.close)
+            write = None if log is None else closing.enter_context(self._opened_log(log, objective))
             run = config._prepared(objective, file, callback, controls)
             run.tracer.active = traced
-            if log is not None:
-                opened = config._log(objective, log)
-                closing.callback(opened.close)
-                run.recorder = opened.write
+            run.log = write
             under_way.append(run)
             result = result_of(config, objective, run, run.go(shown, around))
             if file is not None:
@@ -280,13 +277,17 @@ class RunConfig:
             engine.start(averaged(engine, make, repeats=self.noise.repeats))
         return run
 
-    def _log(self, objective: BoundObjective, folder: str | os.PathLike[str]) -> IOHLog:
-        """Open a log."""
-        from daedal.run.ioh_log import IOHLog
+    def _opened_log(self, folder: str | os.PathLike[str], objective: BoundObjective) -> AbstractContextManager[Log]:
+        from daedal.run.ioh_log import ioh_log  # here, because it needs the extra `ioh`
 
-        log = IOHLog(folder, objective=self.objective, bound=objective, sign=self.sign, seed=self.seed)
-        log.open(self.algorithm.name)
-        return log
+        return ioh_log(
+            folder,
+            self.algorithm.name,
+            objective=self.objective,
+            bound=objective,
+            minimize=self.minimize,
+            seed=self.seed,
+        )
 
     def optimum(self, objective: BoundObjective) -> float | None:
         """Return the known optimum, which is the largest value."""

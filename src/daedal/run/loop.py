@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from daedal.run.noise import NOISY_CONSTRAINTS
 from daedal.run.tracer import Tracer
 from daedal.run.view import Callback, Display, asks_to_stop
 from daedal.types import INFEASIBLE, Bits, Fitness, Outputs, is_feasible
+
+Log: TypeAlias = Callable[[Bits, Fitness], None]
+"""Logs evaluations: candidates, shape (rows, n), and values, shape (rows,), both as the objective has them."""
 
 _TICK = 0.25  # seconds between two looks at the clock while evaluations are under way
 
@@ -94,7 +98,7 @@ class Run:
         callback: Callback | None = None,
         asynchronous: bool = False,
         interrupts: Interrupts | None = None,
-        recorder: Callable[[Bits, Fitness], None] | None = None,
+        log: Log | None = None,
     ) -> None:
         self.engine = engine
         self.evaluation = evaluation
@@ -106,7 +110,7 @@ class Run:
         self.noisy = noisy
         self.callback = callback
         self.asynchronous = asynchronous
-        self.recorder = recorder
+        self.log = log
         self.display: Display | None = None
         self.stop: StopReason | None = None
         self.clock = Clock()
@@ -202,6 +206,8 @@ class Run:
                 candidate, (value, outputs, error) = told
                 queue.remove(candidate)
                 self._count_known(candidate, error)
+                if error is not False:
+                    self._log([candidate], np.array([value]))
                 self._tell([candidate], np.array([value]), outputs)
                 self._judge()
                 continue
@@ -223,6 +229,7 @@ class Run:
             if arrived:
                 candidate, one = arrived.popleft()
                 self._note(one, [candidate], [self.evaluations])
+                self._log([candidate], one.values)
                 self._tell([candidate], one.values, one.outputs)
                 self.batches += 1
             self._judge()
@@ -266,6 +273,7 @@ class Run:
         if self.journal.file is not None and (free := [at for at, one in known.items() if one[2] is False]):
             self.journal.append_free(self._rows([batch[at] for at in free]), [known[at] for at in free])
         self.under_way, self.answered = len(batch), len(known)
+        paid = np.array([at not in known or known[at][2] is not False for at in range(len(batch))])
         arrived = np.ones(len(batch), np.bool_)
         arrived[new] = False
 
@@ -291,10 +299,19 @@ class Run:
             take(self.evaluation.finished())  # what has come is not lost
             if arrived.any():
                 places = np.flatnonzero(arrived)
+                self._log([batch[at] for at in places if paid[at]], values[arrived & paid])
                 self._tell([batch[at] for at in places], values[places], None if outputs is None else outputs[places])
             raise
         self.batches += 1
+        if self.log is not None:
+            self._log([batch[at] for at in np.flatnonzero(paid)], values[paid])
         self._tell(batch, values, outputs)
+
+    def _log(self, candidates: Sequence[int], values: Fitness) -> None:
+        """Log evaluations in the order of the batch, which does not depend on the number of workers."""
+        if self.log is not None and len(candidates):
+            worst = -self.sign * math.inf
+            self.log(self._rows(candidates), np.where(self.sign * values > INFEASIBLE, values, worst))  # nan: failed
 
     def _numbers(self, size: int, known: Mapping[int, Answer]) -> Sequence[int]:
         """Return the number of each evaluation of a batch; what is free has none of its own."""
@@ -313,8 +330,6 @@ class Run:
         self.failed += len(done.errors)
         for at, error in done.errors.items():
             self._note_failure(candidates[done.tickets.index(at)], error)
-        if self.recorder is not None:
-            self.recorder(self._rows(candidates), done.values)
         if self.journal.file is not None:
             errors = [done.errors.get(ticket) for ticket in done.tickets] if done.errors else None
             self.journal.append(self._rows(candidates), done.values, done.outputs, errors, numbers)

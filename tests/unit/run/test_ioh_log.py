@@ -16,7 +16,7 @@ from run_helpers import batch, score, told
 import daedal
 from daedal.evaluation.caller import ObjectiveError
 from daedal.problems import PBO, registry
-from daedal.run.ioh_log import _plain
+from daedal.run.ioh_log import _file_name
 from daedal.types import Bits, Fitness
 
 SMALL: dict[str, Any] = {"algorithm": "umda", "popsize": 20, "seed": 3}
@@ -105,10 +105,14 @@ def test_what_fails_counts_and_what_was_broken_off_is_kept(opened: list[Analyzer
     assert logged(opened.pop()) == log[:3]
 
 
-def test_no_log_of_a_part_of_a_run(opened: list[Analyzer], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="log or checkpoint"):
-        daedal.maximize("onemax:n=8", log=tmp_path, checkpoint=tmp_path / "c", **SMALL)
-    assert opened == []
+def test_a_resumed_run_logs_its_recorded_evaluations_too(opened: list[Analyzer], tmp_path: Path) -> None:
+    keywords: dict[str, Any] = {"n": 8, "vectorized": False, "log": tmp_path, **SMALL}
+    daedal.maximize(score, max_generations=4, **keywords)
+    for generations in (2, 4):
+        daedal.maximize(score, max_generations=generations, run=tmp_path / "run.db", **keywords)
+    whole, first, continued = map(logged, opened)
+    assert continued == whole
+    assert first == whole[: len(first)]
 
 
 def test_a_folder_that_is_a_file_is_refused(opened: list[Analyzer], tmp_path: Path) -> None:
@@ -119,10 +123,10 @@ def test_a_folder_that_is_a_file_is_refused(opened: list[Analyzer], tmp_path: Pa
 
 
 def test_names_of_objectives_become_names_of_files() -> None:
-    assert _plain("trap:k=5,n=50") == "trap_k=5_n=50"
-    assert _plain('a/b\\c"d\n.py:f') == "a_b_c_d_.py_f"
-    assert _plain("..") == "run"
-    assert len(_plain("x" * 500)) == 80
+    assert _file_name("trap:k=5,n=50") == "trap_k=5_n=50"
+    assert _file_name('a/b\\c"d\n.py:f') == "a_b_c_d_.py_f"
+    assert _file_name("..") == "run"
+    assert len(_file_name("x" * 500)) == 80
 
 
 # With ioh itself
