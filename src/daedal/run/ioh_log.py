@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from daedal import __version__
 from daedal.objectives.bound import AnyObjective, BoundObjective
