@@ -123,6 +123,7 @@ class Run:
         self.batches = 0
         self.under_way = 0  # candidates of this batch
         self.answered = 0  # those of them that have a value
+        self._best_arrived = -math.inf  # of answers, those of an unfinished batch included; only for the display
         self.standing: Standing | None = None  # with constraints, the best candidate, exactly
         self.answer: tuple[float | None, int] = None, 1  # of a noisy run: standard error and measurements
         self.evaluations_to_best: int | None = None
@@ -138,6 +139,16 @@ class Run:
     def repeated(self) -> int:
         """Candidates that were free, because they were repeated or known."""
         return max(0, self.engine.answered + len(self.engine.unfinished()) - self.evaluations)
+
+    @property
+    def best(self) -> float | None:
+        """The best objective value so far, infinite if no feasible candidate is known; None before the first one."""
+        best = self.engine.best_value
+        if not self.engine.by_means:
+            best = max(best, self._best_arrived)
+        if self.engine.best is None and best == -math.inf:
+            return None
+        return self.sign * (-math.inf if best <= INFEASIBLE else best)
 
     # ------------------------------------------------------------ the loop
 
@@ -330,6 +341,9 @@ class Run:
         self.failed += len(done.errors)
         for at, error in done.errors.items():
             self._note_failure(candidates[done.tickets.index(at)], error)
+        if self.display is not None and not self.noisy:
+            values = self.sign * (done.values if done.outputs is None else merits(done.outputs, self.sign))
+            self._best_arrived = float(np.fmax.reduce(values, initial=self._best_arrived))
         if self.journal.file is not None:
             errors = [done.errors.get(ticket) for ticket in done.tickets] if done.errors else None
             self.journal.append(self._rows(candidates), done.values, done.outputs, errors, numbers)

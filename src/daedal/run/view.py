@@ -45,6 +45,8 @@ class RunProgress:
         Calls of the objective so far, one per candidate; failed ones are included.
     rows, answered
         Candidates of the batch under way, and how many of them have a value; 0 between batches.
+    best
+        Best objective value so far, infinite if no feasible candidate is known; None before the first evaluation.
     """
 
     has_begun: bool
@@ -52,6 +54,7 @@ class RunProgress:
     evaluations: int
     rows: int
     answered: int
+    best: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,4 +81,5 @@ def progress_of(under_way: Sequence[Run]) -> RunProgress:
         evaluations=run.evaluations,
         rows=run.under_way,
         answered=run.answered,
+        best=run.best,
     )
