@@ -25,20 +25,19 @@ def main() -> None:
     """Run it, show the end of it to a recording console, and keep that as SVG without a font from the network."""
     console = Console(record=True, width=84, file=StringIO(), force_terminal=True, highlight=False)
     result = daedal.maximize("trap:k=5,n=50", seed=1)
-    now = 0.0
+    progress = RunProgress(has_begun=True, seconds=0.0, evaluations=0, rows=0, answered=0, best=result.fitness)
     view = RunView(
         title=f"{result.algorithm} on trap:k=5,n=50, seed 1",
         goal=result.optimum,
         limits=Limits(),
-        progress=lambda: RunProgress(has_begun=True, seconds=now, calls=0, rows=0, answered=0),
+        progress=lambda: progress,
     )
     command = " ".join(["daedal", *WORDS])
     console.print(f"$ {command}")
-    with LiveDisplay(view, console=console, clock=lambda: now, seconds=None) as display:
+    with LiveDisplay(view, console=console, seconds=None) as display:
         for record in result.history:
-            now = record.cpu_seconds
             display.update(record)
-    show(result, console, again=WORDS)
+    show(result, console, repeat=WORDS)
     svg = console.export_svg(title=command)
     PICTURE.write_text(re.sub(r"@font-face \{.*?\}\n", "", svg, flags=re.DOTALL), encoding="utf-8")
 

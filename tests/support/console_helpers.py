@@ -64,6 +64,7 @@ class ARun:
     evaluations: int = 0
     rows: int = 0
     answered: int = 0
+    best: float | None = None
 
     def progress(self) -> RunProgress:
         """Say how far it is; the clock of the run began when that of the test did."""
@@ -73,6 +74,7 @@ class ARun:
             evaluations=self.evaluations,
             rows=self.rows,
             answered=self.answered,
+            best=self.best,
         )
 
     @property

@@ -1,4 +1,4 @@
-"""The application and its commands, each loaded when it is called."""
+"""The application. Its commands are loaded when they are called, so that help and completion answer at once."""
 
 from __future__ import annotations
 
@@ -6,87 +6,57 @@ import importlib
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
-
-from daedal.cli.help import HelpfulCommand, HelpfulGroup
+from typer.core import TyperCommand, TyperGroup
 
 COMMANDS = {
-    "solve": ("solve", "solve", "Look for the best bits of a problem."),
-    "resume": ("resume", "resume", "Continue a run from its file, as if it had never been interrupted."),
-    "report": ("report", "report", "Make a page that shows a run, or a study."),
-    "compare": ("compare", "compare", "Compare algorithms on a problem: the same seeds for each."),
-    "list": ("listing", "list_all", "Show problems and algorithms; given a name, what each of its settings means."),
-    "optimum": ("optimum", "optimum", "Print the largest fitness of a problem."),
-    "instance": ("instance", "app", "Write a problem instance to a file."),
-    "study": ("study", "app", "Compare algorithms on many problems; a store keeps every run."),
+    "solve": ("solve", "solve", "Search for the best solution of a problem."),
+    "resume": ("solve", "resume", "Continue a run from its run file."),
+    "report": ("report", "report", "Write an HTML page about a run or a study."),
+    "compare": ("compare", "compare", "Compare algorithms on a problem."),
+    "list": ("listing", "list_all", "List problems, algorithms and settings."),
+    "optimum": ("listing", "optimum", "Print the best possible value of a problem."),
+    "instance": ("listing", "instance", "Write a problem instance to a file."),
+    "study": ("study", "app", "Compare algorithms on many problems."),
     "reproduce": ("reproduce", "app", "Repeat the experiment of the paper."),
 }
-"""Module, function or application, and the line of help: --help and completion have to answer at once."""
+"""The module, function or application, and summary of each command."""
 
-WORDS = "daedal.words"
-"""Where a context keeps the words of the command line, as they were given."""
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-# Contexts and commands are Any: which click their classes come from depends on the version of Typer.
+# Contexts and commands are Any because the version of Typer decides which click their classes come from.
 
 
-class LazyGroup(HelpfulGroup):
-    """A group whose commands are loaded when they are called; a list of them needs their names and lines alone."""
+class LazyGroup(TyperGroup):
+    """A group that knows the names and summaries of its commands, and loads the one that is called."""
 
-    listing = False
-
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Begin, and keep the words as they were given."""
-        words = list(args)
-        context = super().make_context(info_name, args, parent, **extra)
-        context.meta[WORDS] = words
-        return context
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Give the names."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Load a command, or give what a list shows of it."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, name, line = COMMANDS[cmd_name]
-        if self.listing:
-            return TyperCommand(cmd_name, help=line)
-        found = getattr(importlib.import_module(f"daedal.cli.{module}"), name)
-        if not isinstance(found, typer.Typer):
-            single = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=CONTEXT)
-            single.command(name=cmd_name, cls=HelpfulCommand)(found)
-            found = single
-        command = typer.main.get_command(found)
-        command.name = cmd_name
-        return command
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = {name: TyperCommand(name, help=line) for name, (_, _, line) in COMMANDS.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that the words name, or say which one may have been meant."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from daedal.settings.parameters import unknown  # here, because it needs NumPy
-
-            ctx.fail(unknown("command", args[0], COMMANDS))
-        return super().resolve_command(ctx, args)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        self.listing = True
-        super().format_help(ctx, formatter)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Complete the name of a command."""
-        self.listing = True
-        return super().shell_complete(ctx, incomplete)
+        """Return the name of the command that was called, the command, and its arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(command.name or ""), rest
 
 
-CONTEXT = {"help_option_names": ["-h", "--help"]}
+def load(name: str) -> Any:
+    """Load a command."""
+    module, attribute, _ = COMMANDS[name]
+    found = getattr(importlib.import_module(f"daedal.cli.{module}"), attribute)
+    if not isinstance(found, typer.Typer):
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(name=name)(found)
+        found = single
+    command = typer.main.get_command(found)
+    command.name = name
+    return command
+
 
 app = typer.Typer(
     cls=LazyGroup,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Find good bit strings for black-box functions.",
+    help="Optimize black-box functions of discrete and mixed variables.",
     context_settings=CONTEXT,
 )
 

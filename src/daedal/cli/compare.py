@@ -24,9 +24,8 @@ from rich.text import Text
 
 from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli import INTERRUPTED, options
-from daedal.cli.fitting_table import fitting_table, left_out
 from daedal.cli.options import settings_of
-from daedal.cli.output import finite, say, standard_error, stdout_kept, write_line
+from daedal.cli.output import finite, fitting_table, say, standard_error, stdout_kept, write_line
 from daedal.cli.study import Holm, StarTest, TestName, test_named
 from daedal.cli.study_tables import budget_table
 from daedal.limits import Limits
@@ -330,8 +329,9 @@ def _show(problem: str, done: dict[str, list[Result]]) -> None:
     write_line(console, Text(f"{visible(problem)}{popsize}, seeds {min(seeds)}-{max(seeds)}"))
     rows = [_cells(name, summarise(found)) for name, found in done.items()]
     width = console.width if console.is_terminal else None
-    console.print(fitting_table(rows, width, left=("algorithm",)))
-    if missing := left_out(rows, width):
+    table, missing = fitting_table(rows, width, left=("algorithm",))
+    console.print(table)
+    if missing:
         write_line(console, Text(f"A wider terminal has more: {', '.join(missing)}.", style="dim"))
 
 

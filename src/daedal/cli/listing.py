@@ -1,10 +1,11 @@
-"""`daedal list`: what there is, and what its settings mean."""
+"""`daedal list`, `daedal optimum` and `daedal instance`: which problems and algorithms there are, and their details."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,17 +14,22 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from daedal.cli.output import say, stdout_kept, write_line
-from daedal.problems.registry import ProblemKind, problem_kinds
+from daedal.cli import options
+from daedal.cli.output import say, shown, stdout_kept, write_line
+from daedal.problems import NK, write_nk
+from daedal.problems.exact import SumOfTables
+from daedal.problems.nk_file import NK_FILE
+from daedal.problems.registry import ProblemKind, find_problem, problem_kinds
 from daedal.searches.algorithm import Algorithm
 from daedal.searches.presets import algorithms, find_algorithm
 from daedal.settings.checks import printable, visible
 from daedal.settings.parameters import REQUIRED, Parameter, unknown
 from daedal.settings.plugins import is_file_spec
+from daedal.storage.kinds import check_place
+from daedal.types import to_text
 
-_INDENT = "  "
-_ENDLESS = 1000  # columns of what is no terminal: it may be searched, or cut by programs
-_OWN_ALGORITHM = "FILE.py:NAME", "Your own: a model, or what builds an optimizer"
+_NO_TERMINAL = 1000  # columns, because other programs may search or cut the lines
+_OWN_ALGORITHM = "FILE.py:NAME", "Your own algorithm or model"
 
 
 def list_all(
@@ -31,43 +37,47 @@ def list_all(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help='Algorithms or problems, as in `daedal list dae trap`, or "path/to/file.py:NAME": their settings, and '
-            "what each of them means.",
+            help='Algorithms or problems whose settings to explain, such as dae, trap or "path/to/file.py:NAME".',
         ),
     ] = None,
     settings: Annotated[bool, typer.Option("--settings", help="Show all settings of all algorithms.")] = False,
 ) -> None:
-    """Show problems and algorithms, a line each; given names, their settings, and what each of them means."""
-    with warnings.catch_warnings(record=True) as complaints:
+    """List problems and algorithms or, given names, explain their settings."""
+    with warnings.catch_warnings(record=True) as complaints:  # about installed packages
         warnings.simplefilter("always")
         kinds, known = problem_kinds(), algorithms()
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = _ENDLESS
+        console.width = _NO_TERMINAL
     if names:
-        for number, (kind, algorithm) in enumerate(_find(name, kinds, known) for name in names):
-            console.print("\n" * (number > 0), end="")
+        found = [_find(name, kinds, known) for name in names]
+        for number, (kind, algorithm) in enumerate(found):
+            if number:
+                console.print()
             if kind is not None:
-                _explain_problem(console, kind)
+                _write_head(console, kind.name, kind.summary, f"Example: {visible(kind.example)}")
+                _explain(console, (kind.parameters() | kind.file_parameters()).values())
             if algorithm is not None:
-                _head(console, algorithm.name, algorithm.summary, _ending(algorithm))
+                _write_head(console, algorithm.name, algorithm.summary, _ending(algorithm))
                 _explain(console, algorithm.parameters().values())
         return
-    _list(console, "problem", _problems(kinds.values()))
+    problems = [
+        (kind.example if kind.example.startswith(kind.name) else f"{kind.name}, as in {kind.example}", kind.summary)
+        for kind in kinds.values()
+    ]
+    others = [("FILE.py:FUNCTION --n 40", "Your own function of 40 bits"), ('"cmd:PROGRAM" --n 40', "Any program")]
+    _list(console, "problem", [*problems, *others])
     console.print()
     if settings:
         for algorithm in known.values():
-            _head(console, algorithm.name, algorithm.summary, _ending(algorithm))
-            console.print(_settings(algorithm.parameters().values()))
+            _write_head(console, algorithm.name, algorithm.summary, _ending(algorithm))
+            console.print(_settings_table(algorithm.parameters().values()))
             console.print()
-        _head(console, *_OWN_ALGORITHM)
+        _write_head(console, *_OWN_ALGORITHM)
     else:
         _list(console, "algorithm", [*((one.name, one.summary) for one in known.values()), _OWN_ALGORITHM])
     console.print()
-    more = "" if settings else "; `daedal list --settings` has those of all algorithms"
-    write_line(
-        console, Text(f"`daedal list NAME` has the settings of one, and what they mean, as in `daedal list dae`{more}.")
-    )
+    write_line(console, Text("See `daedal list NAME` for the settings of a problem or an algorithm."))
     for complaint in complaints:
         say(f"warning: {printable(str(complaint.message))}")
 
@@ -75,9 +85,9 @@ def list_all(
 def _find(
     name: str, kinds: dict[str, ProblemKind], known: dict[str, Algorithm]
 ) -> tuple[ProblemKind | None, Algorithm | None]:
-    """Find the problem, or the algorithm, or both, of a name."""
+    """Return the problem and the algorithm of a name; at least one of them exists."""
     if is_file_spec(name):
-        with stdout_kept():  # whatever the file prints
+        with stdout_kept():
             return None, find_algorithm(name)
     kind, algorithm = kinds.get(name.partition(":")[0]), known.get(name)
     if kind is None and algorithm is None:
@@ -85,81 +95,110 @@ def _find(
     return kind, algorithm
 
 
-def _head(console: Console, name: str, summary: str, ending: str = "") -> None:
-    """Write what something is called, and what it is."""
-    write_line(console, Text.assemble((visible(name), "bold"), f"  {visible(summary)}"), hanging=2 * _INDENT)
-    if ending:
-        write_line(console, Text(ending), margin=_INDENT)
-
-
-def _explain_problem(console: Console, kind: ProblemKind) -> None:
-    _head(console, kind.name, kind.summary, f"as in {visible(kind.example)}")
-    _explain(console, (kind.parameters() | kind.file_parameters()).values())
+def _write_head(console: Console, name: str, summary: str, more: str = "") -> None:
+    write_line(console, Text.assemble((visible(name), "bold"), f"  {visible(summary)}"), hanging="    ")
+    if more:
+        write_line(console, Text(more), margin="  ")
 
 
 def _explain(console: Console, parameters: Iterable[Parameter]) -> None:
-    """Write settings, and below those that are described together what they mean."""
+    """Write settings, and below those that share a description the description."""
     listed = list(parameters)
     widths = [max((len(cell) for cell in column), default=0) for column in zip(*map(_cells, listed), strict=True)]
-    for meaning, together in groupby(listed, key=lambda parameter: parameter.meaning):
+    for meaning, group in groupby(listed, key=lambda parameter: parameter.meaning):
         console.print()
-        console.print(_settings(together, widths))
+        console.print(_settings_table(group, widths))
         if meaning:
-            write_line(console, Text(visible(meaning)), margin=_INDENT * 3)
-
-
-def _problems(kinds: Iterable[ProblemKind]) -> Iterator[tuple[str, str]]:
-    """Give how each kind is called, with its parameters, and what it is."""
-    for kind in kinds:
-        shown = kind.example if kind.example.startswith(kind.name) else f"{kind.name}, as in {kind.example}"
-        yield shown, kind.summary
-    yield "FILE.py:FUNCTION --n 40", "Your own function, of 40 bits"
-    yield '"cmd:PROGRAM" --n 40', "Any program"
+            write_line(console, Text(visible(meaning)), margin="      ")
 
 
 def _list(console: Console, title: str, entries: Iterable[tuple[str, str]]) -> None:
-    """Write names, and what they stand for beside them: a line each, where a terminal has room."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(title, style="bold", no_wrap=True)
-    table.add_column("what it is")
-    for name, summary in entries:
-        table.add_row(_plain(name), _plain(summary))
+    table.add_column("description")
+    for entry in entries:
+        table.add_row(*map(_plain, entry))
     console.print(table)
 
 
-def _ending(algorithm: Algorithm) -> str:
-    """Say when a run ends unless told otherwise."""
-    most, patience = algorithm.limits.max_generations, algorithm.limits.patience
-    if most is None and patience is None:
-        last = algorithm.last_resort.patience
-        without = "" if last is None else f"; without either, after {last} generations without progress"
-        return f"ends at its target, or when its budget is used up{without}"
-    if patience is None:
-        return f"ends after {most} generations"
-    return f"ends after {'' if most is None else f'{most} generations, or '}{patience} without progress"
-
-
-def _settings(parameters: Iterable[Parameter], widths: Iterable[int] = (0, 0)) -> Table:
-    """Lay out names, defaults and types, in columns of a width at least."""
+def _settings_table(parameters: Iterable[Parameter], widths: Iterable[int] = (0, 0)) -> Table:
+    """Lay out names, defaults and types; the first two columns have at least the given widths."""
     table = Table.grid(padding=(0, 2))
     table.add_column()
     for width in widths:
         table.add_column(min_width=width, no_wrap=True)
     table.add_column()
     for parameter in parameters:
-        name, default = map(_plain, _cells(parameter))
-        table.add_row("", name, default, f"[dim]{_plain(parameter.describe())}[/]")
+        table.add_row("", *map(_plain, _cells(parameter)), f"[dim]{_plain(parameter.describe())}[/]")
     return table
 
 
 def _cells(parameter: Parameter) -> tuple[str, str]:
-    return parameter.name, "" if parameter.default is REQUIRED else _shown(parameter.default)
+    value = parameter.default
+    text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return parameter.name, "" if value is REQUIRED else text
 
 
 def _plain(text: str) -> str:
-    """Give a text of somebody else's as it is, neither obeyed by a terminal nor read as markup."""
+    """Return a text that is shown as it is, neither obeyed by a terminal nor read as markup."""
     return escape(visible(text))
 
 
-def _shown(value: object) -> str:
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+def _ending(algorithm: Algorithm) -> str:
+    """Return when a run ends by default."""
+    most, patience = algorithm.limits.max_generations, algorithm.limits.patience
+    last = algorithm.last_resort.patience
+    if most is None and patience is None:
+        stuck = "" if last is None else f" Without both, ends after {last} generations without progress."
+        return f"Ends when the target is reached or the budget is used up.{stuck}"
+    ways = [] if most is None else [f"after {most} generations"]
+    ways += [] if patience is None else [f"after {patience} generations without progress"]
+    return f"Ends {' or '.join(ways)}."
+
+
+# ------------------------------------------------------------ optimum and instance
+
+
+def optimum(
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help='Problem, such as "nk:n=30,k=4,seed=1".')],
+    show_x: Annotated[bool, typer.Option("--x", help="Print a candidate with this value, too.")] = False,
+) -> None:
+    """Print the best possible value of a problem."""
+    found = find_problem(problem)
+    if found.optimum is None and isinstance(found, SumOfTables):
+        row, value = found.maximise()  # slow, or refused because of its memory
+        print(repr(value))
+        if show_x:
+            print(to_text(row))
+        return
+    if found.optimum is None:
+        raise ValueError(f"the optimum of {problem} is not known")
+    print(repr(float(found.optimum)))
+    if show_x:
+        solution = getattr(found, "solution", None)
+        print("unknown" if solution is None else to_text(solution))
+
+
+instance = options.group("Write a problem instance to a file.")
+
+
+@instance.callback()
+def _instance() -> None:
+    """Write a problem instance to a file."""
+
+
+@instance.command()
+def nk(
+    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of variables.")],
+    k: Annotated[int, typer.Option("--k", metavar="K", help="Number of other variables that each table depends on.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", callback=options.absolute, help="File to write.")
+    ],
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed; the same seed gives the same instance.")] = 0,
+) -> None:
+    """Write a random NK landscape and its optimum."""
+    check_place(output, NK_FILE)  # before an optimum that may take a while
+    landscape = NK.random(n, k, seed)
+    write_nk(landscape, output)
+    known = "unknown (too large to compute)" if landscape.optimum is None else f"{landscape.optimum:.10g}"
+    say(f"{shown(output)}: nk n={n} k={k} seed={seed}, optimum {known}")

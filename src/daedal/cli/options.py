@@ -1,4 +1,4 @@
-"""The options that several commands share, and how their words are read."""
+"""Options that several commands share, and the files and texts that they name."""
 
 from __future__ import annotations
 
@@ -15,134 +15,151 @@ if TYPE_CHECKING:
     from daedal.run.initial import Initial
     from daedal.spaces.space import Space
 
+
+def absolute(path: Path | None) -> Path | None:
+    """Make a path absolute now, because the user's Python files may change the folder when they are loaded."""
+    return path if path is None or str(path) == "-" else path.absolute()
+
+
+def group(summary: str) -> typer.Typer:
+    """Make an application for a command that has commands of its own."""
+    return typer.Typer(help=summary, add_completion=False, rich_markup_mode=None)
+
+
 Problem: TypeAlias = Annotated[
     str,
-    typer.Argument(help='A problem ("trap:k=5,n=50", see `daedal list`), "path/to/file.py:function" or "cmd:PROGRAM".'),
+    typer.Argument(
+        metavar="PROBLEM",
+        help='Problem ("trap:k=5,n=50", see `daedal list`), function ("path/to/file.py:NAME") or program '
+        '("cmd:PROGRAM").',
+    ),
 ]
 Algorithm: TypeAlias = Annotated[
-    str, typer.Option("--algorithm", "-a", help='See `daedal list`, or "path/to/file.py:NAME" for one of your own.')
+    str,
+    typer.Option(
+        "--algorithm",
+        "-a",
+        metavar="NAME",
+        help='Algorithm (see `daedal list`), or "path/to/file.py:NAME" for your own.',
+    ),
 ]
 Popsize: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="P|auto",
-        help="Population size; chosen from n and --max-evaluations if not given; auto: doubled again and again.",
+        metavar="P",
+        help='Population size, or "auto" for a series of populations, each twice as large as the one before. '
+        "Default: derived from n and the maximum number of evaluations.",
     ),
 ]
 Variables: TypeAlias = Annotated[
-    int | None, typer.Option("--n", help="Number of variables, for file.py:function and cmd:PROGRAM.")
+    int | None, typer.Option("--n", metavar="N", help="Number of bits, for a function or a program.")
 ]
 SpaceFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--space",
         metavar="FILE",
-        callback=lambda path: absolute(path),
-        help="A TOML file with the variables by name, in place of --n: flags, integers, choices, orders, subsets.",
+        callback=absolute,
+        help="TOML file with the variables by name: flags, integers, choices, orders, subsets. Replaces --n.",
     ),
 ]
-MaxEvaluations: TypeAlias = Annotated[
-    int | None, typer.Option(help="Call the objective for no more rows than this in a run.")
+MaxEvaluations: TypeAlias = Annotated[int | None, typer.Option(metavar="N", help="Maximum number of evaluations.")]
+MaxGenerations: TypeAlias = Annotated[int | None, typer.Option(metavar="N", help="Maximum number of generations.")]
+Patience: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", help="Maximum number of generations without a better solution.")
 ]
-MaxGenerations: TypeAlias = Annotated[int | None, typer.Option(help="Run no more generations than this.")]
-Patience: TypeAlias = Annotated[int | None, typer.Option(help="Stop after this many generations without progress.")]
-MaxSeconds: TypeAlias = Annotated[float | None, typer.Option(help="Stop after this many seconds on the clock.")]
-Target: TypeAlias = Annotated[float | None, typer.Option(help="Stop when this fitness is reached.")]
-Minimize: TypeAlias = Annotated[bool, typer.Option("--minimize", help="Look for the smallest value.")]
-ByRow: TypeAlias = Annotated[bool, typer.Option("--by-row", help="The function takes one row, not a batch.")]
+MaxSeconds: TypeAlias = Annotated[float | None, typer.Option(metavar="SECONDS", help="Maximum wall-clock time.")]
+Target: TypeAlias = Annotated[
+    float | None,
+    typer.Option(metavar="VALUE", help="Objective value at which to stop. Default: the optimum, if it is known."),
+]
+Minimize: TypeAlias = Annotated[bool, typer.Option("--minimize", help="Search for the smallest value.")]
+ByRow: TypeAlias = Annotated[
+    bool, typer.Option("--by-row", help="Call the function with one candidate at a time, instead of a batch.")
+]
 Violations: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--violations", help="The objective returns or prints the violations of its constraints after its value."
-    ),
+    typer.Option("--violations", help="Expect the violations of constraints after each objective value."),
 ]
-Shuffle: TypeAlias = Annotated[bool, typer.Option(help="Put a named problem's variables in a random order.")]
+Shuffle: TypeAlias = Annotated[bool, typer.Option(help="Put the variables of a named problem in random order.")]
 Settings: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Change a setting of the algorithm, such as popsize=200; `daedal list ALGORITHM` says what there is and "
-        "what it means. Repeat it for others.",
+        help="Setting of the algorithm, such as popsize=200 (see `daedal list ALGORITHM`). Can be repeated.",
     ),
 ]
 Known: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        callback=lambda path: absolute(path),
-        help="Earlier evaluations, which are then free: another run's file, or a CSV file with a column fitness.",
+        callback=absolute,
+        help="Earlier evaluations, which are then free: a run file, or a CSV file with a column named fitness.",
     ),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
-History: TypeAlias = Annotated[bool, typer.Option("--history", help="With --json: add a record for each generation.")]
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print the result to standard output, as one JSON object.")
+]
+History: TypeAlias = Annotated[
+    bool, typer.Option("--history", help="Add a record of each generation to the JSON object.")
+]
 Workers: TypeAlias = Annotated[
-    int | None, typer.Option(help="Processes to evaluate with; the result does not depend on it.")
+    int | None,
+    typer.Option(metavar="N", help="Number of worker processes; the result does not depend on it. Default: 1."),
 ]
 Dask: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Evaluate with Dask: tcp://host:8786, or local:4 for four processes here."),
+    typer.Option(
+        metavar="ADDRESS", help="Evaluate with Dask: tcp://host:8786, or local:4 for four processes on this machine."
+    ),
 ]
 DaskTimeout: TypeAlias = Annotated[
-    float, typer.Option(metavar="SECONDS", help="Without a sign of Dask's scheduler or its workers, it is lost.")
+    float, typer.Option(metavar="SECONDS", help="Time without contact after which Dask counts as lost.")
 ]
-Noisy: TypeAlias = Annotated[
-    bool, typer.Option("--noisy", help="Values differ from call to call: choose the best by means of several.")
+Persistent: TypeAlias = Annotated[
+    bool, typer.Option("--persistent", help="Start the program once, instead of once per batch.")
 ]
-Repeats: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="R", help="Measure the best so often at least; implies --noisy.")
-]
-
-
-def absolute(path: Path | None) -> Path | None:
-    """Make a path absolute while the folder is the one that the user sees: a file that is loaded may change it."""
-    return path if path is None or str(path) == "-" else path.absolute()
-
-
-def _pairs(words: list[str]) -> dict[str, str]:
-    """Read the words of `--set`."""
-    found: dict[str, str] = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not (key and equals and value):
-            raise ValueError(f"expected --set key=value, as in --set corruption=0.05, got {word!r}")
-        key = key.strip().replace("-", "_")
-        if key in found:
-            raise ValueError(f"expected --set {key} once, got it twice")
-        found[key] = value.strip()
-    return found
 
 
 def settings_of(words: list[str] | None, popsize: str | None) -> dict[str, str]:
-    """Give what `--set` and `--popsize` set."""
-    found = _pairs(words or [])
+    """Return the settings that `--set` and `--popsize` give, by name."""
+    found: dict[str, str] = {}
+    for word in words or []:
+        key, _, value = (part.strip() for part in word.partition("="))
+        if not key or not value:
+            raise ValueError(f"--set needs KEY=VALUE, such as --set popsize=200, got {word!r}")
+        key = key.replace("-", "_")
+        if key in found:
+            raise ValueError(f"--set {key} is given twice; remove one")
+        found[key] = value
     if popsize is not None:
         if "popsize" in found:
-            raise ValueError("expected --popsize or --set popsize=P, got both")
+            raise ValueError("--popsize and --set popsize cannot be combined; remove one")
         found["popsize"] = popsize
     return found
 
 
 def space_of(path: Path | None, n: int | None) -> Space | None:
-    """Read the file of `--space`, which takes the place of `--n`."""
+    """Read the file of `--space`."""
     if path is None:
         return None
     if n is not None:
-        raise ValueError(f"expected --n or --space, got both, --n {n} and --space {path}")
+        raise ValueError("--n and --space cannot be combined; the space determines the number of bits")
     from daedal.spaces.space import read_space
 
     return read_space(path)
 
 
 def read_initial(path: Path | None, space: Space | None) -> Initial | None:
-    """Read the file of `--initial`: rows of 0/1, or, in a space, one JSON object a line."""
+    """Read the file of `--initial`: lines of 0/1 or, in a space, JSON objects."""
     if path is None:
         return None
     return read_rows(path) if space is None else _read_values(path)
 
 
 def _read_values(path: Path) -> Initial:
-    """Read values by name, one JSON object a line, all with a fitness, or none of them."""
+    """Read one JSON object per line with the values by name; all of them may have a fitness, or none."""
     import numpy as np
 
     from daedal.spaces.space import FITNESS
@@ -150,36 +167,45 @@ def _read_values(path: Path) -> Initial:
 
     listed = []
     for number, line in enumerate(read_text_input(path, "JSON objects, one a line").splitlines(), start=1):
+        if not line.strip():
+            continue
         try:
-            value = json.loads(line) if line.strip() else None
+            value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"expected one JSON object a line in {path}, line {number}: {error}") from None
-        if value is not None and not isinstance(value, dict):
-            raise ValueError(f"expected one JSON object a line in {path}, got {line:.60} in line {number}")
-        listed += [] if value is None else [value]
+            raise ValueError(f"{path}, line {number} is not a JSON object: {error}") from None
+        if not isinstance(value, dict):
+            raise ValueError(f"{path}, line {number} is not a JSON object, got {line:.60}")
+        listed.append(value)
     known = [value.pop(FITNESS) for value in listed if FITNESS in value]
-    if not listed or len(known) not in (0, len(listed)):
-        raise ValueError(f"expected some values in {path}, all with a {FITNESS}, or none, got {len(known)}")
+    if not listed:
+        raise ValueError(f"{path} holds no values; write one JSON object per line")
+    if len(known) not in (0, len(listed)):
+        raise ValueError(f"{path} has a {FITNESS} in {len(known)} of {len(listed)} lines; give all of them or none")
     return (listed, np.array(known, dtype=object)) if known else listed
 
 
 def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:
-    """Read rows of 0/1, one a line, all with a value behind them, or none; lines that begin with # are comments."""
-    import numpy as np  # here, because help has no use for it
+    """Read one candidate of 0/1 per line; all of them may be followed by a value, or none. Lines with # are comments.
+
+    Returns
+    -------
+    array or tuple
+        The candidates, shape (rows, n), and their values, shape (rows,), if there are any.
+    """
+    import numpy as np  # here, because help does not need it
 
     from daedal.storage.inputs import read_text_input
     from daedal.types import from_text
 
-    text = read_text_input(path, "lines of 0/1")
-    lines = [line.split() for line in text.splitlines()]
+    lines = [line.split() for line in read_text_input(path, "lines of 0/1").splitlines()]
     words = [line for line in lines if line and not line[0].startswith("#")]
-    widths = {(len(line), len(line[0])) for line in words}
-    if len(widths) != 1 or next(iter(widths))[0] > 2:
-        raise ValueError(f"expected lines of as many 0/1 each in {path}, all with one value behind them or none")
+    shapes = {(len(line), len(line[0])) for line in words}
+    if len(shapes) != 1 or next(iter(shapes))[0] > 2:
+        raise ValueError(f"{path} must have lines of the same number of 0/1, all followed by a value or none")
     rows = np.array([from_text(line[0]) for line in words])
     if len(words[0]) == 1:
         return rows
     try:
         return rows, np.array([float(line[1]) for line in words])
     except ValueError as error:
-        raise ValueError(f"expected a number behind each row in {path}: {error}") from error
+        raise ValueError(f"{path} must have a number after each candidate: {error}") from error

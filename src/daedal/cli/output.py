@@ -1,4 +1,4 @@
-"""What several commands write alike: lines for eyes, files, folders."""
+"""Standard output and standard error: what commands print, and what objectives print meanwhile."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import ctypes
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
+from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 from typing import TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -18,63 +21,37 @@ from daedal.settings.checks import visible
 from daedal.storage.atomic import replace_file
 from daedal.storage.kinds import Kind, check_apart
 
-_NARROWEST = 20  # columns beside a margin
+_NARROWEST = 20  # columns of text next to a margin
+_GAP = 2  # blanks between the columns of a table
+_END = b"\0end\0\n"
+_PIECE = 65536
+_LONGEST_LINE = 10_000  # bytes of a captured line before it is shown without its end
 
-
-def finite(value: float | None) -> float | None:
-    """JSON has no infinity: null stands for the fitness of a run that found nothing feasible."""
-    return value if value is None or math.isfinite(value) else None
-
-
-@contextmanager
-def stdout_kept() -> Iterator[None]:
-    """Keep standard output for ourselves: what objectives, their children or C code write there goes to standard error.
-
-    So does what they have buffered, which would come out at the very end.
-    """
-    _flush_all()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        with _standard_error() as stream, redirect_stdout(stream):
-            yield
-    finally:
-        _flush_all()
-        os.dup2(kept, 1)
-        os.close(kept)
-
-
-def _standard_error() -> AbstractContextManager[TextIO | None]:
-    """Give a stream of its own, line by line, to standard error: an objective may well close what it prints to."""
-    ours = sys.__stderr__
-    if ours is None or sys.stderr is not ours:
-        return nullcontext(sys.stderr)  # somebody has put another one in its place
-    return open(2, "w", buffering=1, encoding=ours.encoding, errors="backslashreplace", closefd=False)
-
-
-def _flush_all() -> None:
-    for stream in (sys.stdout, sys.__stdout__):
-        if stream is not None:
-            stream.flush()
-    ctypes.CDLL(None).fflush(None)
+# ------------------------------------------------------------ text
 
 
 def standard_error() -> Console:
-    """Give a console on standard error, which is interactive on a terminal alone: colours may be forced upon a log."""
+    """Return a console on standard error; colors that are forced on a log do not make it interactive."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     return Console(stderr=True, highlight=False, force_interactive=None if is_terminal else False)
 
 
 def say(text: str) -> None:
-    """Write a line for eyes, to standard error."""
+    """Write a line to standard error."""
     write_line(standard_error(), Text(visible(text)))
 
 
 def write_line(console: Console, text: Text, *, margin: str = "", hanging: str = "") -> None:
-    """Write a line with something in its margin; where a terminal breaks it, then between words, beside the margin.
+    """Write a line after a margin. A terminal breaks it between words; elsewhere it stays one line.
 
-    What hangs is to the left of all but the first part, besides. Elsewhere it stays one line, whatever its length: it
-    may be searched, or cut by programs.
+    Parameters
+    ----------
+    console, text
+        Where to write, and what.
+    margin
+        Text to the left of the first part, and blanks of its length to the left of the others.
+    hanging
+        Further text to the left of all parts but the first.
     """
     if not console.is_terminal:
         console.print(Text(margin) + text, soft_wrap=True)
@@ -85,33 +62,186 @@ def write_line(console: Console, text: Text, *, margin: str = "", hanging: str =
         console.print(Text(" " * len(margin) + hanging if number else margin) + line, soft_wrap=True)
 
 
+def fitting_table(
+    rows: Sequence[Mapping[str, str]], width: int | None, *, wanted: Sequence[str] = (), left: Collection[str] = ()
+) -> tuple[Text, list[str]]:
+    """Lay out a table with as many whole columns as fit, and return the names of the others, too.
+
+    Rich would shorten cells to fit, and a number without its last digits is wrong.
+
+    Parameters
+    ----------
+    rows
+        Cells by column. Some may be missing.
+    width
+        Width of the terminal; None: unlimited.
+    wanted
+        Columns to prefer, the most important first.
+    left
+        Columns that are aligned to the left; all others are aligned to the right.
+
+    Examples
+    --------
+    >>> rows = [{"name": "dae", "solved": "9", "seconds": "1.5"}, {"name": "umda", "solved": "10"}]
+    >>> table, left_out = fitting_table(rows, 12, left=["name"])
+    >>> print(table, left_out)
+    name  solved
+    dae        9
+    umda      10 ['seconds']
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    sizes = {name: max(cell_len(name), *(cell_len(row.get(name, "")) for row in rows)) for name in names}
+    shown: list[str] = []
+    for name in sorted(names, key=lambda name: wanted.index(name) if name in wanted else len(wanted)):
+        if not shown or width is None or sum(sizes[one] + _GAP for one in shown) + sizes[name] <= width:
+            shown.append(name)
+    shown.sort(key=names.index)
+
+    def line(row: Mapping[str, str]) -> str:
+        cells = []
+        for name in shown:
+            cell = row.get(name, "")
+            blank = " " * (sizes[name] - cell_len(cell))
+            cells.append(cell + blank if name in left else blank + cell)
+        return (" " * _GAP).join(cells).rstrip()
+
+    lines = [Text(line({name: name for name in shown}), style="dim"), *(Text(line(row)) for row in rows)]
+    table = Text("\n", no_wrap=True, overflow="ignore").join(lines)
+    return table, [name for name in names if name not in shown]
+
+
+def clock_time(seconds: float) -> str:
+    """Return a time as a clock shows it.
+
+    Examples
+    --------
+    >>> clock_time(134.4)
+    '0:02:14'
+    """
+    return str(timedelta(seconds=int(seconds)))
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number as JSON has it, which has no infinity: null."""
+    return value if value is None or math.isfinite(value) else None
+
+
+# ------------------------------------------------------------ files
+
+
 def shown(path: Path) -> str:
-    """Write a path as short as it can be from the current folder on."""
-    with suppress(OSError):  # that folder may be gone
+    """Return a path, relative to the current folder if it is in there."""
+    with suppress(OSError):  # the current folder may have been removed
         if path.is_relative_to(Path.cwd()):
             return str(path.relative_to(Path.cwd()))
     return str(path)
 
 
 def is_standard(output: Path | None) -> bool:
-    """Whether an output is standard output."""
+    """Return True if an output is standard output."""
     return output is None or str(output) in ("-", "/dev/stdout")
 
 
 def check_output(output: Path | None, store: Path) -> None:
-    """Refuse to write over the store that is read, or what SQLite keeps beside it."""
+    """Check that an output is neither the store that is read nor one of its companions."""
     if not is_standard(output):
         check_apart({"--store": store, "--output": output})
 
 
 def write_pieces(pieces: Iterable[bytes], output: Path | None, kind: Kind) -> None:
-    """Write bytes to a file, in place of one of its kind, or to standard output."""
+    """Write bytes to standard output, or to a file that is new or of the same kind."""
     if output is not None and not is_standard(output):
         replace_file(output, lambda file: file.writelines(pieces), kind=kind)
         return
     if sys.stdout is None:
-        raise ValueError("expected a standard output to write to, but it is closed; name a file with -o")
+        raise ValueError("standard output is closed; name a file with -o")
     sys.stdout.flush()
-    for piece in pieces:
-        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.writelines(pieces)
     sys.stdout.buffer.flush()
+
+
+# ------------------------------------------------------------ what others print
+
+
+@contextmanager
+def stdout_kept() -> Iterator[None]:
+    """Send to standard error whatever objectives, their children or C code write to standard output.
+
+    This includes text that they buffer, which would otherwise appear at the very end.
+    """
+    _flush_all()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with _standard_error_stream() as stream, redirect_stdout(stream):
+            yield
+    finally:
+        _flush_all()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _standard_error_stream() -> AbstractContextManager[TextIO | None]:
+    """Open another stream on standard error, because an objective may close the one that it prints to."""
+    ours = sys.__stderr__
+    if ours is None or sys.stderr is not ours:
+        return nullcontext(sys.stderr)  # somebody has replaced it
+    return open(2, "w", buffering=1, encoding=ours.encoding, errors="backslashreplace", closefd=False)
+
+
+def _flush_all() -> None:
+    for stream in (sys.stdout, sys.__stdout__):
+        if stream is not None:
+            stream.flush()
+    ctypes.CDLL(None).fflush(None)
+
+
+@contextmanager
+def captured_stderr(descriptor: int = 2) -> Iterator[Console]:
+    """Yield a console on the terminal that also prints, in whole lines, what others write to standard error.
+
+    So lines that an objective or its children print appear above a live display. Standard output is captured, too, if
+    it is the same terminal.
+    """
+    reader, writer = os.pipe()
+    captured = [descriptor, *([1] if os.path.sameopenfile(1, descriptor) else [])]
+    with os.fdopen(os.dup(descriptor), "w", encoding="utf-8", errors="backslashreplace") as terminal:
+        console = Console(file=terminal, highlight=False)
+        for one in captured:
+            os.dup2(writer, one)
+        thread = Thread(target=_print_lines, args=(reader, console), daemon=True)
+        thread.start()
+        try:
+            yield console
+        finally:
+            for one in captured:
+                os.dup2(terminal.fileno(), one)
+            with suppress(BrokenPipeError):
+                os.write(writer, _END)  # closing it is not enough, because children may live on and hold it open
+            os.close(writer)
+            thread.join()
+
+
+def _print_lines(reader: int, console: Console) -> None:
+    """Print what arrives, many lines at a time, because each print draws a live display again."""
+    with open(reader, "rb", buffering=0) as source:
+        pending, ended = b"", b""
+        while not ended and (piece := source.read(_PIECE)):
+            pending, ended, _ = (pending + piece).partition(_END)
+            lines, newline, rest = pending.rpartition(b"\n")
+            if ended:
+                lines, newline, rest = pending.removesuffix(b"\n"), pending and b"\n", b""
+            elif len(rest) > _LONGEST_LINE:
+                lines, newline, rest = pending, b"\n", b""
+            if newline:
+                with suppress(Exception):  # the terminal may be gone, but those who write must not wait for ever
+                    console.print(_readable(lines), soft_wrap=True)
+            pending = rest
+
+
+def _readable(text: bytes) -> Text:
+    decoded = text.decode(errors="replace")
+    try:
+        return Text.from_ansi(decoded)
+    except ValueError:  # a color that does not exist
+        return Text(decoded.replace("\x1b", "\N{SYMBOL FOR ESCAPE}"))

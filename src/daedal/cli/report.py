@@ -1,4 +1,4 @@
-"""`daedal report`: a page that shows a run or a study."""
+"""`daedal report`: a page about a run or a study."""
 
 from __future__ import annotations
 
@@ -16,45 +16,39 @@ from daedal.report.source import is_store, read_page, report_file
 def report(
     source: Annotated[
         Path,
-        typer.Argument(callback=options.absolute, help="The file of a run, or the store of a study; it is only read."),
+        typer.Argument(
+            metavar="FILE", callback=options.absolute, help="Run file, or store of a study. It is only read."
+        ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", callback=options.absolute, help="The page to write (HTML)."),
+        typer.Option("--output", "-o", metavar="FILE", callback=options.absolute, help="HTML page to write."),
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Serve the page on this machine instead, and update it; Ctrl-C ends that.")
+        bool, typer.Option("--watch", help="Serve the page on this machine and keep it up to date, until Ctrl-C.")
     ] = False,
-    port: Annotated[
-        int | None, typer.Option(metavar="N", help="With --watch: the port; one that is free where not given.")
-    ] = None,
+    port: Annotated[int | None, typer.Option(metavar="N", help="Port for --watch. Default: any that is free.")] = None,
     number: Annotated[
-        int | None,
-        typer.Option("--study", metavar="N", help="Which study of a store; the one last run where not given."),
+        int | None, typer.Option("--study", metavar="N", help="Number of the study in a store. Default: the last run.")
     ] = None,
 ) -> None:
-    """Make a page that shows a run, or a study: one HTML file, which opens without a network."""
+    """Write an HTML page about a run or a study. The page opens without a network."""
     if output is None and not watch:
-        is_store(source)  # a name that is misspelt is told first
-    if (output is None) != watch:
-        came = "both" if watch else "neither"
-        raise ValueError(f"expected a file for the page, as in -o report.html, or --watch, got {came}")
-    if watch:
-        _serve(source, port or 0, number)
+        is_store(source)  # raises if the file does not exist, which is the more likely mistake
+        raise ValueError("name a file for the page, such as -o report.html, or use --watch")
+    if output is not None and watch:
+        raise ValueError("--output and --watch cannot be combined; remove one")
+    if port is not None and not watch:
+        raise ValueError("--port needs --watch")
+    if output is None:
+        from daedal.report.server import serve  # here, because a file needs no server
+        from daedal.report.watched import Watched
+
+        check_plotly()
+        watched = Watched(source, lambda: read_page(source, number=number, quick=True))
+        serve(watched, port=port or 0, ready=lambda url: say(f"{shown(source)} is shown at {url} (Ctrl-C ends it)"))
         return
-    if port is not None:
-        raise ValueError("expected --port with --watch, got it without")
-    assert output is not None
     if is_standard(output):
-        raise ValueError(f"expected a file to write the page to, as in -o report.html, got -o {output}")
+        raise ValueError(f"the page cannot be written to standard output, got -o {output}; name a file")
     report_file(source, output, number=number)
     say(f"{shown(output)} written; open it in a browser")
-
-
-def _serve(source: Path, port: int, number: int | None) -> None:
-    from daedal.report.server import serve  # here, because a file needs no server
-    from daedal.report.watched import Watched
-
-    check_plotly()
-    watched = Watched(source, lambda: read_page(source, number=number, quick=True))
-    serve(watched, port=port, ready=lambda address: say(f"{shown(source)} is shown at {address} (Ctrl-C ends it)"))

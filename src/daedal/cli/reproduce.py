@@ -9,7 +9,6 @@ from typing import Annotated, TypeAlias
 import typer
 
 from daedal.cli import INTERRUPTED, options
-from daedal.cli.help import HelpfulCommand, group_of_commands
 from daedal.cli.output import shown
 from daedal.cli.study import (
     Confirm,
@@ -35,7 +34,7 @@ from daedal.studies.paper import FIGURES, table1
 from daedal.studies.snapshot import read_store
 from daedal.studies.store import Store
 
-app = group_of_commands("Repeat the experiment of the paper.")
+app = options.group("Repeat the experiment of the paper.")
 
 Algorithms: TypeAlias = Annotated[
     list[str] | None, typer.Option("--algorithm", "-a", help="DAE-EDA, RBM-EDA, BOA or PBIL; repeat it.")
@@ -47,7 +46,7 @@ MaxPopsize: TypeAlias = Annotated[
 ]
 
 
-@app.command(name="table1", cls=HelpfulCommand)
+@app.command(name="table1")
 def reproduce_table1(
     problem: Annotated[
         list[str] | None,
@@ -82,7 +81,7 @@ def reproduce_table1(
     run_and_show(study, store, order, dask=dask, dask_timeout=dask_timeout, form=form, test=test_named(test), holm=holm)
 
 
-@app.command(cls=HelpfulCommand)
+@app.command()
 def figures(
     algorithm: Algorithms = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each cell.")] = 20,

@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.text import Text
 
 from daedal.cli import INTERRUPTED, options
-from daedal.cli.help import HelpfulCommand, group_of_commands
 from daedal.cli.output import check_output, is_standard, say, shown, stdout_kept, write_line, write_pieces
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_tables import status_table, table_text, terminal_table
@@ -184,7 +183,7 @@ def _closing(progress: Progress, path: Path) -> str:
     return f"{made}{failed}{killed}; {progress.found:,} of this study were in {shown(path)} before"
 
 
-app = group_of_commands("Compare algorithms on many problems; a store keeps every run.")
+app = options.group("Compare algorithms on many problems; a store keeps every run.")
 
 StorePath: TypeAlias = Annotated[
     Path, typer.Option("--store", callback=options.absolute, help="The file with the results (SQLite).")
@@ -231,7 +230,7 @@ Output: TypeAlias = Annotated[
 ]
 
 
-@app.command(cls=HelpfulCommand)
+@app.command()
 def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOML).")]) -> None:
     """Write a commented example of a study file."""
     try:
@@ -242,7 +241,7 @@ def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOM
     say(f"{file} written; run it with: daedal study run {shlex.quote(str(file))} --store results.db")
 
 
-@app.command(cls=HelpfulCommand)
+@app.command()
 def run(
     file: Annotated[Path, typer.Argument(help="The study file (TOML); `daedal study init` writes one.")],
     store: StorePath,
@@ -260,7 +259,7 @@ def run(
     run_and_show(study, store, order, dask=dask, dask_timeout=dask_timeout)
 
 
-@app.command(cls=HelpfulCommand)
+@app.command()
 def status(
     store: StorePath,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as one JSON object.")] = False,
@@ -278,7 +277,7 @@ def status(
         show_status(found)
 
 
-@app.command(name="table", cls=HelpfulCommand)
+@app.command(name="table")
 def show_table(
     store: StorePath,
     form: Annotated[
@@ -321,7 +320,7 @@ def chosen_study(store: Store, number: int | None) -> tuple[Study, int, bool]:
     return found
 
 
-@app.command(cls=HelpfulCommand)
+@app.command()
 def plot(
     store: StorePath,
     output: Figures = Path("figures"),
@@ -337,7 +336,7 @@ def plot(
     write_figures(read_store(store, study=study), problem or [], output)
 
 
-@app.command(cls=HelpfulCommand)
+@app.command()
 def merge(
     others: Annotated[list[Path], typer.Argument(metavar="STORE...", help="The stores to take runs from.")],
     store: StorePath,
@@ -353,7 +352,7 @@ def merge(
         say(f"{shown(store)} has {counted(len(opened), 'run')}")
 
 
-@app.command(cls=HelpfulCommand)
+@app.command()
 def export(
     store: StorePath,
     form: Annotated[

@@ -13,14 +13,13 @@ from typing import TypeVar
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from daedal.cli.durations import duration, elapsed
-from daedal.cli.output import standard_error
-from daedal.cli.stderr_capture import captured_stderr
+from daedal.cli.live_display import Ticker
+from daedal.cli.output import captured_stderr, clock_time, standard_error
 from daedal.cli.study_tables import budget_table, rich_table
-from daedal.cli.ticker import Ticker, wheel
 from daedal.settings.checks import counted
 from daedal.studies.analysis import Row, analyse
 from daedal.studies.budgets import BudgetRow, analyse_budgets
@@ -95,7 +94,7 @@ class StudyDisplay:
     def line(self, progress: Progress) -> str:
         """Say in one line how far a study is."""
         before, after = _words(progress)
-        return f"{before}, {duration(self.seconds)} so far{after}"
+        return f"{before}, {clock_time(self.seconds)} so far{after}"
 
     def picture(self, progress: Progress) -> Group:
         """Give the whole display: how far it is, and the table so far, problem by problem in turn if it is long."""
@@ -148,11 +147,12 @@ class _Moving:
         self.display = display
         self.before = before
         self.after = after
+        self.spinner = Spinner("line" if display.console.options.ascii_only else "dots")
 
-    def __rich__(self) -> Text:
-        seconds = self.display.seconds
-        turn = wheel(seconds, ascii_only=self.display.console.options.ascii_only)
-        return Text.assemble((turn, "bold"), f" {self.before}, {elapsed(seconds)} so far{self.after}")
+    def __rich__(self) -> Spinner:
+        text = f"{self.before}, {clock_time(self.display.seconds)} so far{self.after}"
+        self.spinner.update(text=Text(text))
+        return self.spinner
 
 
 def _words(progress: Progress) -> tuple[str, str]:
@@ -165,7 +165,7 @@ def _words(progress: Progress) -> tuple[str, str]:
     if progress.failed:
         words.append(f"{progress.failed:,} failed")
     left = progress.seconds_left()
-    return ", ".join(words), f", about {duration(left)} for these" if ahead and left is not None else ""
+    return ", ".join(words), f", about {clock_time(left)} for these" if ahead and left is not None else ""
 
 
 def _answers(rows: list[Row]) -> tuple[int, int]:

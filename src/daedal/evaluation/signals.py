@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -99,14 +99,8 @@ class EndRequest(KeyboardInterrupt):
 
 
 @contextmanager
-def ended_properly(before: Callable[[], object] = lambda: None) -> Iterator[list[int]]:
-    """Let SIGTERM and a closed terminal end the block as Ctrl-C does, and yield the list of signals that came.
-
-    Parameters
-    ----------
-    before
-        Called in the handler first.
-    """
+def ended_properly() -> Iterator[list[int]]:
+    """Let SIGTERM and a closed terminal end the block as Ctrl-C does, and yield the list of signals that came."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield came
@@ -114,7 +108,6 @@ def ended_properly(before: Callable[[], object] = lambda: None) -> Iterator[list
 
     def leave(number: int, _: object) -> None:
         came.append(number)
-        before()
         raise EndRequest(signal_name(number))
 
     ours = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores

@@ -308,10 +308,6 @@ def load(path: str | os.PathLike[str]) -> Result:
 def _display(wanted: bool) -> DisplayFactory | None:
     if not wanted:
         return None
-    from daedal.cli.notebook_display import NotebookDisplay, is_notebook
+    from daedal.cli.live_display import LiveDisplay, NotebookDisplay, is_notebook
 
-    if is_notebook():
-        return NotebookDisplay
-    from daedal.cli.live_display import LiveDisplay
-
-    return LiveDisplay
+    return NotebookDisplay if is_notebook() else LiveDisplay
