@@ -90,13 +90,17 @@ async def mix(f: Engine, *, members: int = MEMBERS, model: bool = True) -> None:
     f.explanation = lambda: _explanation(f, members, model=model)
 
     def width() -> int:
-        """Return how many climbs or mixings go side by side: one until one climb is not enough, then ever more."""
+        """Return how many climbs or mixings go side by side: one until one climb is not enough, then ever more.
+
+        At least one for each worker that has to be kept busy: with 8, they are then busy 0.79 and not 0.66 of the time
+        on trap:k=5,n=50 (`benchmarks/workers.py --virtual`).
+        """
         if not pace.ended and pace.chunk > 1:
             return 1
         if is_wide:
             return max(SIDE_BY_SIDE, -(-f.width // 2))
         most = EARLY if len(f.archive) < EARLY_FOR * f.n else SIDE_BY_SIDE
-        return min(most, 1 + len(f.archive) // f.n)
+        return max(f.width, min(most, 1 + len(f.archive) // f.n))
 
     async def is_exhausted() -> bool:
         """After some generations without a new candidate, evaluate one; tell whether none is left."""
