@@ -17,28 +17,28 @@ from dataclasses import replace
 from pathlib import Path
 
 from daedal.studies.spec import Study
-from daedal.studies.store import Store
+from daedal.studies.store import COLUMNS, Store
 
 CELLS, SEEDS = 50, 2_000
 LIMIT = 3.0  # seconds
 REPEATS = 5
 
-# Of five sizes the smallest solves a fifth of the runs and the largest all, so that there is something to choose, and
-# no two runs of a cell take the same time, so that there is something to rank.
+CHANGED = {
+    "seed": "new",
+    "success": "new * 7 % 5 <= popsize / 10 - 1",
+    "evaluations_to_best": "evaluations_to_best + new * 37 % 101",
+    "evaluations": "evaluations + 101",
+    "cpu_seconds_to_best": "cpu_seconds_to_best * (1 + new * 61 % 997 / 997.0)",
+    "cpu_seconds": "2 * cpu_seconds",
+}
+"""Of five sizes the smallest solves a fifth of the runs and the largest all, so that there is something to choose, and
+no two runs of a cell take the same time, so that there is something to rank."""
+
+_NAMES = [*COLUMNS, "history"]
 COPIES = f"""
 WITH RECURSIVE seeds (new) AS (SELECT 1 UNION ALL SELECT new + 1 FROM seeds WHERE new < {SEEDS - 1})
-INSERT INTO runs (cell, seed, status, success, best, optimum, evaluations_to_best, evaluations, repeated,
-    generations, cpu_seconds_to_best, cpu_seconds, stop, x, environment, finished)
-SELECT cell, new, status, new * 7 % 5 <= (cell - 1) % 5, best, optimum, evaluations_to_best + new * 37 % 101,
-    evaluations + 101, repeated, generations, cpu_seconds_to_best * (1 + new * 61 % 997 / 997.0),
-    2 * cpu_seconds, stop, x, environment, finished
+INSERT INTO runs ({", ".join(_NAMES)}) SELECT {", ".join(CHANGED.get(name, name) for name in _NAMES)}
 FROM runs CROSS JOIN seeds
-"""
-HISTORIES = """
-INSERT INTO histories SELECT copy.id, history
-FROM runs AS copy JOIN runs AS original ON original.cell = copy.cell AND original.seed = 0
-    JOIN histories ON histories.run = original.id
-WHERE copy.seed > 0
 """
 
 
@@ -63,7 +63,6 @@ def fill(path: Path) -> None:
         store.remember(replace(study, runs=SEEDS), full_grid=True)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(COPIES)
-        connection.execute(HISTORIES)
     with Store(path) as store:
         assert len(store) == CELLS * SEEDS
 

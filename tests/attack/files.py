@@ -81,13 +81,14 @@ def read_run(path: Path, objective: Any = None) -> None:
 
 
 def read_store(path: Path) -> Any:
-    from daedal.studies.store import Store
+    from daedal.studies.store import Store, unpacked_history
 
     with Store(path, create=False) as store:
         for number in store.studies():
             study, _, _ = store.study(number)
-            for cell in list(study.cells())[:3]:
-                store.history(cell, 0)
+            for histories in store.histories(cell.key for cell in study.cells()).values():
+                for packed in histories.values():
+                    unpacked_history(packed)
         return repr((store.runs(), list(store.rows())))
 
 

@@ -132,7 +132,7 @@ def test_a_store_is_opened_without_what_made_it(made: daedal.StoredStudy) -> Non
 def test_studies_of_a_store_are_told_apart(made: daedal.StoredStudy, tmp_path: Path) -> None:
     path = tmp_path / "both.db"
     with Store(path) as store:
-        store.take_over(made.store)
+        store.merge(made.store)
     other = daedal.study("onemax:n=6", "umda", popsizes=[10], runs=1, store=path).run(workers=1)
     assert daedal.study(store=path).spec.problems[0].name == "onemax:n=6"
     first = next(number for number in (1, 2) if len(read_store(path, number=number).study.problems) == 2)

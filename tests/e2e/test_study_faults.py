@@ -123,7 +123,7 @@ def test_a_study_that_is_killed_again_and_again_ends_as_if_it_never_was(chain: C
     with Store(calm) as store:
         run_study(Study.from_file(chain.folder / "study.toml"), store, Order(), pool=Inline())
 
-    chain.start(chain.store.with_name("results.db.lock").exists)  # before anything has begun
+    chain.start(chain.store.exists)  # before anything has begun
     chain.end(signal.SIGKILL)
     chain.middle()
     chain.end(signal.SIGKILL)

@@ -15,7 +15,7 @@ from daedal.result import Result
 from daedal.run.config import RunConfig
 from daedal.settings.checks import describe_error
 
-CLOCK = {"cpu_seconds_to_best", "cpu_seconds", "finished", "run"}
+CLOCK = {"cpu_seconds_to_best", "cpu_seconds", "finished"}
 """What is never the same in two runs, nor in the rows of two stores."""
 
 SLOW_OBJECTIVE = """
@@ -40,10 +40,10 @@ def stored(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
     with closing(sqlite3.connect(path.absolute().as_uri() + "?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         try:
-            found = [dict(row) for row in connection.execute("SELECT * FROM results ORDER BY run")]
+            found = [dict(row) for row in connection.execute("SELECT * FROM runs ORDER BY rowid")]
         except sqlite3.OperationalError:
             return {}
-    rows = {(row["content"], row["seed"]): row for row in found}
+    rows = {(row["content"], row["seed"]): row for row in found if row.pop("history") or True}
     assert len(rows) == len(found)  # each once
     return rows
 

@@ -39,9 +39,9 @@ from daedal.searches.presets import find_algorithm
 from daedal.settings.checks import printable, visible
 from daedal.studies.analysis import Test
 from daedal.studies.budgets import BudgetRow, mean_ranks, rows_of_budget
-from daedal.studies.runner import Summary, as_run, run_all, summarise
+from daedal.studies.runner import Summary, run_all, summarise
 from daedal.studies.spec import StudyAlgorithm, StudyProblem
-from daedal.studies.store import Run
+from daedal.studies.store import Run, as_run
 from daedal.studies.tables import flat_budgets, seconds_text
 
 

@@ -348,7 +348,7 @@ def merge(
             raise ValueError(f"expected other stores than {store} itself, got {other}")
     with Store(store) as opened:
         for other in others:
-            say(f"{counted(opened.take_over(other), 'run')} taken from {other}")
+            say(f"{counted(opened.merge(other), 'run')} taken from {other}")
         say(f"{shown(store)} has {counted(len(opened), 'run')}")
 
 

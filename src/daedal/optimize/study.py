@@ -21,7 +21,7 @@ from daedal.studies.plan import Status, study_status
 from daedal.studies.runner import Order, Watcher, run_study
 from daedal.studies.snapshot import Snapshot, read_store
 from daedal.studies.spec import LIMITS, Study
-from daedal.studies.store import Store, runs_frame
+from daedal.studies.store import COLUMNS, Store, frame_of
 from daedal.studies.tables import StudyTable, escaped
 
 if TYPE_CHECKING:
@@ -309,12 +309,12 @@ class StoredStudy:
         """Give everything about every run of the study as a pandas data frame, one row a run."""
         names = {cell.key: (cell.problem.name, cell.algorithm.name) for cell in self.spec.cells()}
         if not self.store.exists():
-            return runs_frame([])
+            return frame_of([], COLUMNS)
         with Store(self.store, create=False) as store:
             rows = [row for row in store.rows() if row["cell"] in names]
         for row in rows:
             row["problem"], row["algorithm"] = names[row["cell"]]
-        return runs_frame(rows)
+        return frame_of(rows, COLUMNS)
 
     def status(self) -> Status:
         """Say how far the study is, cell by cell, and what has failed."""

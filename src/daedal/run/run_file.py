@@ -14,7 +14,7 @@ import sqlite3
 import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from itertools import chain, repeat
 from types import TracebackType
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.settings.checks import printable, storable
+from daedal.storage.sqlite import WAIT_SECONDS, Format, damaged, result_code, take_lock
 from daedal.types import Json
 
 Key: TypeAlias = bytes | str
@@ -38,22 +39,21 @@ DEFINING = (
 COMMIT_SECONDS = 0.2
 """Seconds of evaluations that may be lost when the process is killed."""
 
-_APPLICATION, _VERSION = 0x44614552, 1  # "DaER"
-_TABLES = (
-    "CREATE TABLE runs (id INTEGER PRIMARY KEY, description TEXT NOT NULL, started TEXT NOT NULL, outcome TEXT, "
-    "trace BLOB)",
-    "CREATE TABLE evaluations (run INTEGER NOT NULL, number INTEGER NOT NULL, candidate NOT NULL, value REAL, "
-    "outputs BLOB, error TEXT, known INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (run, number)) WITHOUT ROWID",
-    "CREATE TABLE records (run INTEGER NOT NULL, generation INTEGER NOT NULL, figures TEXT NOT NULL, "
-    "PRIMARY KEY (run, generation)) WITHOUT ROWID",
-    "CREATE TABLE budgets (run INTEGER NOT NULL, number INTEGER NOT NULL, max_evaluations INTEGER, "
-    "PRIMARY KEY (run, number)) WITHOUT ROWID",
+_FORMAT = Format(
+    "a run of daedal",
+    application=0x44614552,  # "DaER"
+    version=1,
+    tables=(
+        "CREATE TABLE runs (id INTEGER PRIMARY KEY, description TEXT NOT NULL, started TEXT NOT NULL, outcome TEXT, "
+        "trace BLOB)",
+        "CREATE TABLE evaluations (run INTEGER NOT NULL, number INTEGER NOT NULL, candidate NOT NULL, value REAL, "
+        "outputs BLOB, error TEXT, known INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (run, number)) WITHOUT ROWID",
+        "CREATE TABLE records (run INTEGER NOT NULL, generation INTEGER NOT NULL, figures TEXT NOT NULL, "
+        "PRIMARY KEY (run, generation)) WITHOUT ROWID",
+        "CREATE TABLE budgets (run INTEGER NOT NULL, number INTEGER NOT NULL, max_evaluations INTEGER, "
+        "PRIMARY KEY (run, number)) WITHOUT ROWID",
+    ),
 )
-
-_SMALLEST = 512  # bytes of the smallest database; SQLite takes a file of one byte for an empty one
-_COMPANIONS = {"-journal": b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "-wal": b"\x37\x7f\x06"}  # how SQLite's files begin
-
-_LOCK_SECONDS, _WAIT_SECONDS = 0.2, 2.0  # to wait for a writer, and for readers, which never take long
 
 _PIECE = 2**15  # evaluations that are read at once: a commit waits for as long as that takes, 20 ms
 _GROUP = 150
@@ -215,7 +215,7 @@ class RunFile:
         chunks, pending = len(self._chunks), len(self._pending)
         if not chunks and not pending:
             return
-        with _explained(self.path):
+        with _FORMAT.explained(self.path):
             try:
                 if not self._connection.in_transaction:
                     self._connection.execute("BEGIN IMMEDIATE")
@@ -229,7 +229,7 @@ class RunFile:
             except BaseException as error:
                 if self._connection.in_transaction:  # a full disk ends the transaction
                     self._connection.execute("ROLLBACK")
-                if _code(error) == sqlite3.SQLITE_BUSY:
+                if result_code(error) == sqlite3.SQLITE_BUSY:
                     raise _ReaderError(f"cannot write {self.path}: another process keeps it locked") from error
                 raise
             finally:
@@ -296,7 +296,7 @@ class RunFile:
             with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
                 return {name: arrays[name] for name in arrays.files}
         except Exception as error:  # NumPy and zipfile raise anything
-            raise _damaged(self.path, error) from error
+            raise damaged(self.path, error) from error
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -309,7 +309,7 @@ class RunFile:
         """The evaluations from which budgets hold, and the budgets, in the order of time."""
         rows = self._query("SELECT number, max_evaluations FROM budgets WHERE run = ? ORDER BY number", self.run)
         if not all(isinstance(number, int) and isinstance(most, int | None) for number, most in rows):
-            raise _damaged(self.path, "budgets")
+            raise damaged(self.path, "budgets")
         return rows
 
     def _row(self, columns: str) -> tuple[Any, ...]:
@@ -319,7 +319,7 @@ class RunFile:
         return tuple(rows[0])
 
     def _query(self, statement: str, *values: Any) -> list[Any]:
-        with _explained(self.path):
+        with _FORMAT.explained(self.path):
             return self._connection.execute(statement, values).fetchall()
 
 
@@ -332,16 +332,13 @@ def open_run(path: str | os.PathLike[str], description: Mapping[str, Json], *, a
     """
     text = json.dumps(description)
     wanted = json.loads(text)
-    connection = _connected(path)
+    connection = _FORMAT.connect(path)
     try:
-        with _explained(path):
-            _take_lock(connection, path)
-            connection.execute(f"PRAGMA busy_timeout = {1000 * _WAIT_SECONDS:.0f}")
-            if not _check_format(connection, path, may_be_empty=True):
-                for table in _TABLES:
-                    connection.execute(table)
-                connection.execute(f"PRAGMA application_id = {_APPLICATION:d}")
-                connection.execute(f"PRAGMA user_version = {_VERSION:d}")
+        with _FORMAT.explained(path):
+            take_lock(connection, path)
+            connection.execute(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS:.0f}")
+            if not _FORMAT.check(connection, path, may_be_empty=True):
+                _FORMAT.create(connection)
             found = connection.execute("SELECT id, description FROM runs ORDER BY id").fetchall()
             differences = {run: _difference(_read_json(held, path), wanted) for run, held in found}
             run = next((run for run, difference in differences.items() if difference is None), None)
@@ -368,7 +365,7 @@ def read_run(path: str | os.PathLike[str], run: int | None = None) -> RunFile:
     numbers = run_numbers(path) if run is None else [run]
     if not numbers:
         raise ValueError(f"{path} has no runs")
-    connection = _reader(path)
+    connection = _FORMAT.open_reader(path)
     try:
         return RunFile(path, connection, numbers[-1])
     except BaseException:
@@ -378,74 +375,8 @@ def read_run(path: str | os.PathLike[str], run: int | None = None) -> RunFile:
 
 def run_numbers(path: str | os.PathLike[str]) -> list[int]:
     """Return the numbers of the runs in a file."""
-    with closing(_reader(path)) as connection, _explained(path):
+    with closing(_FORMAT.open_reader(path)) as connection, _FORMAT.explained(path):
         return [run for (run,) in connection.execute("SELECT id FROM runs ORDER BY id")]
-
-
-def _reader(path: str | os.PathLike[str]) -> sqlite3.Connection:
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"no such file: {path}")
-    connection = _connected(path)
-    try:
-        with _explained(path):
-            connection.execute(f"PRAGMA busy_timeout = {1000 * _WAIT_SECONDS:.0f}")
-            connection.execute("PRAGMA query_only = ON")
-            _check_format(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _connected(path: str | os.PathLike[str]) -> sqlite3.Connection:
-    """Connect to a file, but leave alone what SQLite would take for its own.
-
-    The file is not opened to look into it, because closing it would end all locks of this process.
-    """
-    place = os.path.realpath(path)
-    if os.path.exists(place) and (not os.path.isfile(place) or 0 < os.path.getsize(place) < _SMALLEST):
-        raise ValueError(f"{path} is not a run of daedal; name another file")
-    if not os.path.isdir(os.path.dirname(place)):
-        raise FileNotFoundError(f"no such folder: {os.path.dirname(place)}")
-    for ending, magic in _COMPANIONS.items():
-        with suppress(FileNotFoundError), open(place + ending, "rb") as file:
-            if (front := file.read(len(magic))) != magic and any(front):
-                raise ValueError(f"SQLite would overwrite {path}{ending}; name another file for the run")
-    with _explained(path):
-        return sqlite3.connect(place, isolation_level=None, timeout=_LOCK_SECONDS)
-
-
-def _take_lock(connection: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
-    """Take the lock of the only writer.
-
-    A writer lets go of it for an instant after each commit. If it was taken in such an instant, the writer has it back
-    before the second attempt.
-    """
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-        time.sleep(0.005)
-        connection.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        if _code(error) != sqlite3.SQLITE_BUSY:
-            raise
-        raise ValueError(f"{path} is being written by another process; wait until it ends") from error
-
-
-def _check_format(connection: sqlite3.Connection, path: str | os.PathLike[str], *, may_be_empty: bool = False) -> bool:
-    """Tell whether a file has the tables of a run; refuse any other one, and one with code in it."""
-    ((application,),) = connection.execute("PRAGMA application_id").fetchall()
-    ((version,),) = connection.execute("PRAGMA user_version").fetchall()
-    found = connection.execute("SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-    if may_be_empty and not (application or version or found):
-        return False
-    if application != _APPLICATION:
-        raise ValueError(f"{path} is not a run of daedal; name another file")
-    if version > _VERSION:
-        raise ValueError(f"{path} was written by a newer version of daedal; upgrade daedal")
-    if version < 1 or {*_TABLES} - {sql for _, sql in found} or "trigger" in {kind for kind, _ in found}:
-        raise _damaged(path, "it has other tables than it was made with")
-    return True
 
 
 def _difference(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
@@ -475,9 +406,9 @@ def _read_json(text: object, path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         value = json.loads(text)  # type: ignore[arg-type]
     except (ValueError, TypeError, RecursionError) as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
     if not isinstance(value, dict):
-        raise _damaged(path, f"unexpected {_shown(value)}")
+        raise damaged(path, f"unexpected {_shown(value)}")
     return value
 
 
@@ -489,48 +420,9 @@ def _unpacked(blob: object, path: str | os.PathLike[str]) -> tuple[float, ...] |
     if blob is None:
         return None
     if not isinstance(blob, bytes) or len(blob) % 8:
-        raise _damaged(path, "constraint values of an evaluation")
+        raise damaged(path, "constraint values of an evaluation")
     return struct.unpack(f"<{len(blob) // 8}d", blob)
 
 
 class _ReaderError(TimeoutError):
     """A commit that has to wait for a reader."""
-
-
-def _code(error: BaseException) -> int | None:
-    """Return SQLite's primary result code; None for errors that Python's module found."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
-
-
-def _damaged(path: str | os.PathLike[str], error: object) -> ValueError:
-    return ValueError(f"{path} is damaged ({printable(str(error))[:200]})")
-
-
-@contextmanager
-def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say in one sentence what is wrong with a file or its disk."""
-    try:
-        yield
-    except (UnicodeDecodeError, OverflowError) as error:  # in what SQLite says; of a number that no run gives
-        raise _damaged(path, error) from error
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", None)
-        if code is None and not str(error).startswith("Could not decode"):
-            raise  # a mistake in a program
-        if code == sqlite3.SQLITE_READONLY_DBMOVED:
-            raise OSError(f"{path} was moved or deleted while it was written") from error
-        match _code(error):
-            case sqlite3.SQLITE_NOTADB:
-                raise ValueError(f"{path} is not a run of daedal; name another file") from error
-            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                raise TimeoutError(f"{path} is locked by another process") from error
-            case sqlite3.SQLITE_FULL:
-                raise OSError(f"cannot write {path}: the disk is full") from error
-            case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
-                raise PermissionError(f"cannot write {path}: the file or its folder is read-only") from error
-            case sqlite3.SQLITE_CANTOPEN:
-                raise PermissionError(f"cannot open {path}: permission denied") from error
-            case sqlite3.SQLITE_IOERR:
-                raise OSError(f"cannot use {path}: {error}") from error
-        raise _damaged(path, error) from error

@@ -41,14 +41,7 @@ class Kind:
             return bool(self.end.search(file.read(_LOOKED_AT)))
 
 
-DATABASE_COMPANIONS: dict[str, Kind | None] = {
-    "-wal": Kind("a journal of SQLite", re.compile(rb"\x37\x7f\x06[\x82\x83]|\0{4}")),
-    "-journal": Kind("a journal of SQLite", re.compile(rb"\xd9\xd5\x05\xf9|\0{4}")),
-    "-shm": None,  # not to be opened: closing it would end the locks of this process
-}
-"""What SQLite keeps beside a database, by the ending of its name."""
-
-_COMPANIONS = ("", ".previous", ".lock", *DATABASE_COMPANIONS)
+_COMPANIONS = ("", ".previous", ".lock", "-wal", "-journal", "-shm")
 
 
 def is_device(path: str | os.PathLike[str]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import os
 import pickle
 import signal
 import statistics
@@ -12,14 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
-
-from filelock import FileLock, Timeout
 
 from daedal.evaluation.executor_pool import ExecutorPool
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
@@ -169,14 +166,14 @@ class Schedule:
         """Write down what became of a run, and plan what follows from it."""
         status, outcome = judged(message, self._killed.get((cell.key, seed), ""))
         cell.problem.check_unchanged()
-        self.store.record(cell, seed, outcome, status=status)
+        run = self.store.record(cell, seed, outcome, status=status)
         self.progress.ahead[cell] -= 1
         self.progress.done += 1
         self.progress.failed += status == FAILED
         self.progress.killed += status == KILLED
         if status == KILLED:
             return  # what it would have brought nobody knows; the next time it is run again
-        self.progress.runs.setdefault(cell.key, {})[seed] = self.store.run(cell, seed)
+        self.progress.runs.setdefault(cell.key, {})[seed] = run
         for index in self._sharing[cell.key]:
             self._plan(index)
 
@@ -211,35 +208,6 @@ def judged(message: Message, before: str) -> tuple[str, Result | str]:
         how = f"its worker was lost: {message.value}"
     how = f"{before}{_AGAIN}{how}" if before else how
     return FAILED if how.count(_AGAIN) + 1 >= _MOST_KILLS else KILLED, how
-
-
-@contextmanager
-def store_locked(path: Path) -> Iterator[None]:
-    """Keep a second study from doing the same work for the same store at the same time.
-
-    A file beside the store is locked, which ends with the process, however it ends.
-    """
-    path = Path(os.path.realpath(path))  # whatever name it goes by; resolve refuses links in a circle
-    beside = path.with_name(path.name + ".lock")
-    if os.path.lexists(beside) and not (beside.is_file() and not beside.stat().st_size):  # it would be emptied
-        raise ValueError(f"expected no file, or an empty one, at {beside}, the lock of the store; move it away")
-    lock = FileLock(beside)
-    try:
-        lock.acquire(timeout=0)
-        if not beside.exists():  # whoever held it has just removed it
-            lock.release()
-            raise Timeout(str(beside))
-    except Timeout as error:
-        raise ValueError(f"another study is running with {path}; wait for its end, or name another store") from error
-    except PermissionError as error:
-        raise PermissionError(
-            f"expected to write '{path}', but the file or its folder is read-only; make both writable or name another"
-        ) from error
-    try:
-        yield
-    finally:
-        beside.unlink(missing_ok=True)  # while it is still ours
-        lock.release()
 
 
 Pool: TypeAlias = ProcessPool | ExecutorPool
@@ -318,7 +286,7 @@ def run_study(
     A run that raises, or whose process dies, is written down as failed, and the study goes on. Ctrl-C ends it: the
     runs under way are lost, all others are in the store. So does a Dask scheduler that is lost: see `maximize`.
     """
-    with store_locked(store.path):
+    with store.locked():
         for one in study.algorithms:
             if isinstance(one.algorithm.configuration, StoredConfiguration):
                 one.algorithm.configuration.refuse()
@@ -426,24 +394,6 @@ class Summary:
     evaluations_to_best_sd: float
     cpu_seconds: float
     cpu_seconds_per_evaluation: float
-
-
-def as_run(result: Result) -> Run:
-    """Give what the analysis of studies needs to know of a result."""
-    return Run(
-        seed=result.seed,
-        status=DONE,
-        success=result.success,
-        best=result.score,
-        optimum=result.optimum,
-        evaluations_to_best=result.evaluations_to_best,
-        cpu_seconds_to_best=result.cpu_seconds_to_best,
-        cpu_seconds=result.cpu_seconds,
-        batches=result.batches,
-        generations=result.generations,
-        evaluations=result.evaluations,
-        repeated=result.repeated,
-    )
 
 
 def summarise(results: Sequence[Result]) -> Summary:

@@ -60,13 +60,10 @@ class Snapshot:
         return self.study.problems[names.index(name)]
 
 
-def read_store(
-    path: str | os.PathLike[str], *, number: int | None = None, study: Study | None = None, timeout: float = 5.0
-) -> Snapshot:
+def read_store(path: str | os.PathLike[str], *, number: int | None = None, study: Study | None = None) -> Snapshot:
     """Read a store as of one moment: the study last run with it, the one of a number, or one that is given; its runs.
 
-    Nothing is ever written. A study that is run with the store meanwhile neither waits nor is waited for; `timeout` is
-    how many seconds to wait for somebody else who keeps the file locked, after which it is a TimeoutError.
+    Nothing is ever written. A study that is run with the store meanwhile neither waits nor is waited for.
 
     Examples
     --------
@@ -80,7 +77,7 @@ def read_store(
     >>> snapshot.study.problems[0].name, sum(map(len, snapshot.runs.values()))
     ('onemax:n=20', 0)
     """
-    with Store(path, create=False, timeout=timeout) as store, store.at_one_moment():
+    with Store(path, create=False) as store, store.at_one_moment():
         known = store.studies()
         if study is None:
             study, confirm, full_grid = store.study(number)
@@ -93,7 +90,7 @@ def read_store(
             runs=runs,
             confirm=confirm,
             full_grid=full_grid,
-            histories=store.packed_histories(cell.key for cell in shown_cells(study, runs)),
+            histories=store.histories(cell.key for cell in shown_cells(study, runs)),
             path=Path(path),
             number=number,
             others=tuple(one for one in sorted(known) if one != number),

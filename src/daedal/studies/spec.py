@@ -7,7 +7,7 @@ import hashlib
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -238,41 +238,12 @@ def stored_algorithm(spec: str, settings: Mapping[str, Any], kind: str | None, l
     )
 
 
-def recall_algorithms(given: dict[str, Any], cells: Callable[[], Iterable[tuple[str, str]]]) -> None:
-    """Add to the study of an older store what its cells know of algorithms that this process does not.
-
-    The study is changed in place; cells are given as the algorithm's own name and their content.
-    """
-    tables = [one for one in given["algorithms"] if "kind" not in one]
-    unknown = [one for one in tables if _restored(one["algorithm"], one["settings"]) is None]
-    found = [(name, json.loads(content)) for name, content in cells()] if unknown else []
-    changes = [(one["algorithm"], one["settings"]) for one in unknown]
-    for table, (algorithm, changed) in zip(unknown, changes, strict=True):
-        others = [other for name, other in changes if name == algorithm and not _holds(changed, other)]
-        for name, content in found:
-            settings = content["settings"]
-            if (
-                name == algorithm
-                and content["popsize"] in table["popsizes"]
-                and content["shuffle"] == given["shuffle"]
-                and _holds(content["limits"], given["limits"])
-                and _holds(settings, changed)
-                and not any(_holds(settings, other) for other in others)
-            ):
-                table.update(kind=content["model"], settings=settings, limits=content["limits"])
-                break
-
-
 def _restored(name: str, settings: Mapping[str, Any]) -> Algorithm | None:
     """Give an algorithm of daedal's own; None where it is not, or has no such settings."""
     try:
         return restored_algorithm(name, "").with_settings(settings)
     except (ValueError, TypeError):
         return None
-
-
-def _holds(whole: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
-    return all(name in whole and whole[name] == value for name, value in part.items())
 
 
 _LARGEST_POPSIZE = 10**12

@@ -1,4 +1,8 @@
-"""The store of a study: one file that keeps its runs."""
+"""The store of a study: one SQLite file with a row for each run.
+
+A row has everything about a run in columns, because an analysis reads a few figures of up to 100,000 runs, and the
+best values of its generations, packed. A store has no evaluations: a study cannot resume a run in its middle.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,10 @@ import math
 import os
 import platform
 import sqlite3
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -22,8 +25,8 @@ from daedal.result import Result
 from daedal.result.records import Generation
 from daedal.settings.checks import storable
 from daedal.settings.lazy import missing_extra
-from daedal.storage.sqlite import close_after, errors_explained, open_database, transaction
-from daedal.studies.spec import Cell, Study, recall_algorithms
+from daedal.storage.sqlite import WAIT_SECONDS, Format, damaged, take_lock
+from daedal.studies.spec import Cell, Study
 from daedal.types import to_text
 
 if TYPE_CHECKING:
@@ -31,31 +34,41 @@ if TYPE_CHECKING:
 
 
 DONE, FAILED, KILLED = "done", "failed", "killed"
+"""How a run ended: well; by an error, or its process ended; its process was killed from outside."""
 
-_COLUMNS = """
-problem algorithm preset popsize budget seed status success best optimum evaluations_to_best evaluations
-repeated batches generations cpu_seconds_to_best cpu_seconds stop error x settings content daedal numpy numba
-python cpu finished cell
-"""
-_WHOLE = "popsize budget seed evaluations_to_best evaluations repeated batches generations"
 COLUMNS: dict[str, type] = {
-    **dict.fromkeys(_COLUMNS.split(), str),
+    **dict.fromkeys(("problem", "algorithm", "preset"), str),
+    **dict.fromkeys(("popsize", "budget", "seed"), int),
+    "status": str,
     "success": bool,
-    **dict.fromkeys(_WHOLE.split(), int),
-    **dict.fromkeys(("best", "optimum", "cpu_seconds_to_best", "cpu_seconds"), float),
+    **dict.fromkeys(("best", "optimum"), float),
+    **dict.fromkeys(("evaluations_to_best", "evaluations", "repeated", "batches", "generations"), int),
+    **dict.fromkeys(("cpu_seconds_to_best", "cpu_seconds"), float),
+    **dict.fromkeys(("stop", "error", "x", "settings", "content"), str),
+    **dict.fromkeys(("daedal", "numpy", "numba", "python", "cpu", "finished", "cell"), str),
 }
-"""What is known of a run. Problem and algorithm are called as in the study; the preset is the algorithm's own name."""
+"""The columns of a run, in the file and in exports. A column that an attribute of `Result` has the name of has its
+value. Problem and algorithm have the names of the study, and the preset is the algorithm's own name."""
 
-_LARGEST_HISTORY = 2**28
-"""Bytes of JSON, however few they are in the file: those of a million generations."""
+_SQL = {str: "TEXT", bool: "INTEGER", int: "INTEGER", float: "REAL"}
+_FORMAT = Format(
+    "a store of studies",
+    application=0x0DAEDA15,
+    version=1,
+    tables=(
+        "CREATE TABLE studies (id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE, used INTEGER NOT NULL, "
+        "confirm INTEGER NOT NULL, full_grid INTEGER NOT NULL)",
+        f"CREATE TABLE runs ({', '.join(f'{name} {_SQL[kind]}' for name, kind in COLUMNS.items())}, history BLOB, "
+        "UNIQUE (cell, seed))",
+    ),
+)
 
 
 @dataclass(slots=True)  # not frozen, which takes twice as long: there may be 100,000
 class Run:
-    """What the analysis needs to know of a run.
+    """The columns of a run that an analysis needs.
 
-    Failed: it raised, or ended its process; killed: its process was killed from outside. Success is None where it
-    cannot be known, False for a run that did not end well.
+    Success is None if it cannot be known, and False for a run that did not end well.
     """
 
     seed: int
@@ -73,109 +86,48 @@ class Run:
     error: str | None = None
     cpu: str | None = None
 
+    def __post_init__(self) -> None:
+        self.success = False if self.status != DONE else None if self.success is None else bool(self.success)
 
-def packed_history(history: Sequence[Generation]) -> bytes:
-    """Give the records by column, as JSON, compressed: any program can read it."""
-    columns: dict[str, list[float | None]] = {
-        name: [_finite(getattr(record, name)) for record in history]
-        for name in ("evaluations", "best", "mean", "cpu_seconds")
+
+_RUN = tuple(one.name for one in fields(Run))
+
+
+def as_run(result: Result) -> Run:
+    """Return what an analysis needs to know of a result."""
+    row: dict[str, Any] = {"status": DONE, **_result_columns(result)}
+    return _run_of(row)
+
+
+def _run_of(row: Mapping[str, Any]) -> Run:
+    values: list[Any] = [row.get(name) for name in _RUN]
+    return Run(*values)
+
+
+def _result_columns(result: Result) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in COLUMNS if hasattr(result, name)} | {
+        "best": result.score,
+        "stop": result.stop.value,
+        "x": to_text(result.x) if result.space is None else json.dumps(result.best),
     }
-    names = dict.fromkeys(name for record in history for name in record.info)
-    columns |= {name: [_finite(record.info.get(name, math.nan)) for record in history] for name in names}
-    return zlib.compress(json.dumps(columns, separators=(",", ":"), allow_nan=False).encode())
 
 
-def unpacked_history(packed: bytes, *, largest: int = _LARGEST_HISTORY) -> dict[str, list[float]]:
-    """Give the columns again, nan for what is unknown or infinite; ValueError for anything else than a history."""
-    try:
-        opened = zlib.decompressobj()
-        text = opened.decompress(packed, largest)
-        if opened.unconsumed_tail:
-            raise ValueError(f"it has more than {largest:,} bytes")
-        columns = json.loads(text)
-        return {name: [math.nan if one is None else float(one) for one in found] for name, found in columns.items()}
-    except (zlib.error, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"expected the history of a run, got none: {error}") from error
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity and no nan."""
-    return value if math.isfinite(value) else None
-
-
-APPLICATION = 0x0DAEDA15
-VERSION = 1
-
-_CELL = """id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, algorithm TEXT NOT NULL,
-    popsize INTEGER, settings TEXT NOT NULL, content TEXT NOT NULL"""
-_RESULTS = """
-CREATE VIEW results AS
-    SELECT problem, algorithm, popsize, budget, seed, status, success, best, optimum, evaluations_to_best, evaluations,
-        repeated, batches, generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, settings, content,
-        daedal, numpy, numba, python, cpu, finished, runs.id AS run
-    FROM runs JOIN cells ON cells.id = cell JOIN environments ON environments.id = environment;
-"""
-SCHEMA = f"""
-CREATE TABLE studies (
-    id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE, used INTEGER NOT NULL, confirm INTEGER NOT NULL,
-    full_grid INTEGER NOT NULL
-);
-CREATE TABLE cells (
-    {_CELL}, budget INTEGER
-);
-CREATE TABLE environments (
-    id INTEGER PRIMARY KEY, daedal TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, python TEXT NOT NULL,
-    cpu TEXT NOT NULL, UNIQUE (daedal, numpy, numba, python, cpu)
-);
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells, seed INTEGER NOT NULL, status TEXT NOT NULL,
-    success INTEGER, best REAL, optimum REAL, evaluations_to_best INTEGER, evaluations INTEGER,
-    repeated INTEGER, generations INTEGER, cpu_seconds_to_best REAL, cpu_seconds REAL, stop TEXT, error TEXT,
-    x TEXT, environment INTEGER NOT NULL REFERENCES environments, finished TEXT NOT NULL, batches INTEGER,
-    UNIQUE (cell, seed)
-);
-CREATE TABLE histories (run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, history BLOB NOT NULL);
-{_RESULTS}
-"""
-_OUTCOME = (
-    "seed, status, success, best, optimum, evaluations_to_best, evaluations, repeated, batches, "
-    "generations, cpu_seconds_to_best, cpu_seconds, stop, error, x, finished"
-)
-TAKE_RUNS = f"""INSERT OR IGNORE INTO runs (cell, environment, {_OUTCOME})
-    SELECT cells.id, environments.id, {_OUTCOME}
-    FROM other.runs AS their JOIN other.cells AS theirs ON theirs.id = their.cell
-        JOIN cells ON cells.key = theirs.key
-        JOIN other.environments AS made ON made.id = their.environment
-        JOIN environments USING (daedal, numpy, numba, python, cpu)"""
-TAKE_OVER = (  # from the database that is attached as "other"
-    "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, budget, settings, content) "
-    "SELECT key, problem, algorithm, popsize, budget, settings, content FROM other.cells",
-    "INSERT OR IGNORE INTO environments (daedal, numpy, numba, python, cpu) "
-    "SELECT daedal, numpy, numba, python, cpu FROM other.environments",
-    # What did not end well here gives way to what did there.
-    f"""DELETE FROM runs WHERE status <> '{DONE}' AND EXISTS (
-        SELECT 1 FROM other.runs AS their JOIN other.cells AS theirs ON theirs.id = their.cell
-            JOIN cells ON cells.key = theirs.key
-        WHERE cells.id = runs.cell AND their.seed = runs.seed AND their.status = '{DONE}')""",
-    TAKE_RUNS,
-    """INSERT OR IGNORE INTO histories (run, history)
-    SELECT runs.id, their_history.history
-    FROM other.histories AS their_history JOIN other.runs AS their ON their.id = their_history.run
-        JOIN other.cells AS theirs ON theirs.id = their.cell JOIN cells ON cells.key = theirs.key
-        JOIN runs ON runs.cell = cells.id AND runs.seed = their.seed AND runs.status = their.status""",
-    # They count as run before those that are here.
-    """INSERT INTO studies (spec, used, confirm, full_grid)
-    SELECT spec, used - (SELECT max(used) FROM other.studies) + coalesce((SELECT min(used) FROM studies), 1) - 1,
-        confirm, full_grid
-    FROM other.studies WHERE true
-    ON CONFLICT (spec) DO UPDATE SET confirm = max(confirm, excluded.confirm),
-        full_grid = max(full_grid, excluded.full_grid)""",
-)
+def _cell_columns(cell: Cell) -> dict[str, Any]:
+    return {
+        "problem": storable(cell.problem.name),
+        "algorithm": storable(cell.algorithm.name),
+        "preset": storable(cell.algorithm.algorithm.name),
+        "popsize": cell.popsize,
+        "budget": cell.budget,
+        "settings": json.dumps(cell.algorithm.settings, default=repr),
+        "content": json.dumps(cell.content, sort_keys=True, default=repr),
+        "cell": cell.key,
+    }
 
 
 @cache
 def environment() -> dict[str, str]:
-    """Say what runs are made with: versions, and the processor."""
+    """Return the versions and the processor that runs are made with."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -188,79 +140,113 @@ def environment() -> dict[str, str]:
     }
 
 
-_NULLABLE = {bool: "boolean", int: "Int64", float: "float64"}
-"""What pandas calls columns in which values may be missing; texts are what they are."""
+def packed_history(history: Sequence[Generation]) -> bytes:
+    """Return the records by column, as compressed JSON: null for nan and infinity."""
+    names = dict.fromkeys(name for record in history for name in record.info)
+    columns = {name: [getattr(record, name) for record in history] for name in _RECORDED}
+    columns |= {name: [record.info.get(name, math.nan) for record in history] for name in names}
+    finite = {name: [one if math.isfinite(one) else None for one in column] for name, column in columns.items()}
+    return zlib.compress(json.dumps(finite, separators=(",", ":")).encode())
 
 
-def runs_frame(rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-    """Give what is known of runs, see `COLUMNS`, one row a run."""
-    return frame_of(rows, COLUMNS)
+_RECORDED = ("evaluations", "best", "mean", "cpu_seconds")
 
 
-def frame_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> DataFrame:
-    """Give rows as a data frame whose columns and types do not depend on which rows there are."""
+def unpacked_history(packed: bytes) -> dict[str, list[float]]:
+    """Return the columns again, with nan for what is unknown or infinite; ValueError for anything else."""
     try:
-        import pandas
-    except ImportError as error:
-        raise missing_extra("a data frame needs pandas", "frame") from error
-    listed = list(rows)
-    return pandas.DataFrame(
-        {
-            name: pandas.Series([row[name] for row in listed], dtype=_NULLABLE.get(kind, "object"))
-            for name, kind in columns.items()
-        }
-    )
-
-
-_WHAT = "a store of study results"
-_RUN = (
-    "SELECT key, environment, seed, status, success, best, optimum, evaluations_to_best, cpu_seconds_to_best, "
-    "cpu_seconds, batches, generations, evaluations, repeated, error FROM runs JOIN cells ON cells.id = cell"
-)
-_HISTORY = "FROM histories JOIN runs ON runs.id = run JOIN cells ON cells.id = cell"
+        columns = json.loads(zlib.decompress(packed))
+        return {name: [math.nan if one is None else float(one) for one in found] for name, found in columns.items()}
+    except (zlib.error, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"the history of a run is damaged ({error})") from error
 
 
 class Store:
     """The runs of studies, in a file.
 
-    `create` makes it where it is missing, and brings an older one up to date; otherwise it is only read. `timeout` is
-    how many seconds to wait for another process that keeps the file locked.
+    Parameters
+    ----------
+    path
+        The file.
+    create
+        If True, the file is made if it is missing, and can be written. Otherwise it is only read.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, create: bool = True, timeout: float = 5.0) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = Path(path)
-        self._connection = open_database(
-            path,
-            application=APPLICATION,
-            version=VERSION,
-            schema=SCHEMA,
-            what=_WHAT,
-            create=create,
-            read_only=not create,
-            timeout=timeout,
-        )
+        self._is_written, self._is_locked = create, False
+        self._connection = _FORMAT.connect(path) if create else _FORMAT.open_reader(path)
+        if create:
+            try:
+                with _FORMAT.explained(path):
+                    self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def _prepare(self) -> None:
+        execute = self._connection.execute
+        execute(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS:.0f}")
+        if not _FORMAT.check(self._connection, self.path, may_be_empty=True):
+            with self._writing():
+                if not _FORMAT.check(self._connection, self.path, may_be_empty=True):
+                    _FORMAT.create(self._connection)
+        # A commit takes 0.3 ms, compared with 22 ms with SQLite's other kind of journal, and readers never wait.
+        execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = NORMAL")
 
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        close_after(self._connection, error)
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __len__(self) -> int:
-        """Give the number of runs."""
         return int(self._query("SELECT count(*) FROM runs")[0][0])
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, which is then one file again, unless somebody else has it open."""
+        if self._is_written:
+            with suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
 
-    def remember(self, study: Study, *, confirm: int | None = None, full_grid: bool | None = None) -> tuple[int, bool]:
-        """Keep what a study is, so that tables need the store alone.
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep others from writing, for the time of a block; the lock ends with the process."""
+        with _FORMAT.explained(self.path):
+            take_lock(self._connection, self.path)
+        self._is_locked = True
+        try:
+            yield
+        finally:
+            self._is_locked = False
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
-        How many runs confirm its choices, and whether its grid is run in full, stays as it was where it is not given;
-        both are given back.
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write everything in the block, or nothing of it."""
+        with _FORMAT.explained(self.path):
+            if not self._connection.in_transaction:
+                self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:  # a full disk ends the transaction
+                    self._connection.execute("ROLLBACK")
+                if self._is_locked:
+                    self._connection.execute("BEGIN IMMEDIATE")
+
+    # ------------------------------------------------------------ studies
+
+    def remember(self, study: Study, *, confirm: int | None = None, full_grid: bool | None = None) -> tuple[int, bool]:
+        """Keep the description of a study, so that tables need the store alone.
+
+        Return the number of runs that confirm its choices, and whether its grid is run in full. None keeps what held.
         """
-        spec = _spec(study)
         with self._writing():
             self._connection.execute(
                 "INSERT INTO studies (spec, used, confirm, full_grid) "
@@ -268,196 +254,146 @@ class Store:
                 "coalesce(:full_grid, 0)) "
                 "ON CONFLICT (spec) DO UPDATE SET used = excluded.used, confirm = coalesce(:confirm, confirm), "
                 "full_grid = coalesce(:full_grid, full_grid)",
-                {"spec": spec, "confirm": confirm, "full_grid": full_grid},
+                {"spec": _spec(study), "confirm": confirm, "full_grid": full_grid},
             )
         return self.remembered(study)
 
     def remembered(self, study: Study) -> tuple[int, bool]:
-        """Give how many runs confirm a study's choices, and whether its grid is run in full; neither if it is new."""
-        found = self._query("SELECT confirm, full_grid FROM studies WHERE spec = ?", (_spec(study),))
+        """Return the number of runs that confirm a study's choices, and whether its grid is run in full."""
+        found = self._query("SELECT confirm, full_grid FROM studies WHERE spec = ?", _spec(study))
         kept, full = found[0] if found else (0, 0)
         return int(kept), bool(full)
 
     def studies(self) -> list[int]:
-        """Give the numbers of the studies that were run, the last one last."""
+        """Return the numbers of the studies, the one that was last run at the end."""
         return [number for (number,) in self._query("SELECT id FROM studies ORDER BY used")]
 
     def study(self, number: int | None = None) -> tuple[Study, int, bool]:
-        """Give one of `studies` (None: the last), how many runs confirm its choices, and whether its grid is full."""
+        """Return one of `studies`, by default the last one, with what `remembered` returns for it."""
         known = self.studies()
         if not known:
-            raise ValueError(f"expected a study in {self.path}, but none was run with it; see daedal study run")
+            raise ValueError(f"{self.path} has no study; run one with it: daedal study run")
         if number is not None and number not in known:
-            numbers = ", ".join(map(str, sorted(known)))
-            raise ValueError(f"expected the number of a study in {self.path}, one of {numbers}, got {number}")
-        chosen = known[-1] if number is None else number
+            raise ValueError(f"{self.path} has no study {number}; it has {', '.join(map(str, sorted(known)))}")
         ((spec, confirm, full_grid),) = self._query(
-            "SELECT spec, confirm, full_grid FROM studies WHERE id = ?", (chosen,)
+            "SELECT spec, confirm, full_grid FROM studies WHERE id = ?", known[-1] if number is None else number
         )
         try:
-            given = json.loads(spec)
-            recall_algorithms(given, lambda: self._query("SELECT algorithm, content FROM cells"))
-            return Study.from_dict(given, stored=True), int(confirm), bool(full_grid)
+            return Study.from_dict(json.loads(spec), stored=True), int(confirm), bool(full_grid)
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-            raise ValueError(f"expected a study in {self.path}, but it cannot be read: {error}") from error
+            raise damaged(self.path, error) from error
 
-    def record(self, cell: Cell, seed: int, outcome: Result | str, *, status: str = DONE) -> None:
-        """Write a run that has ended, with its result or its error, in one transaction.
+    # ------------------------------------------------------------ runs
 
-        A run that ended well is never overwritten; one that did not is, and has no history.
-        """
-        row = {"error": storable(outcome)} if isinstance(outcome, str) else _row(outcome)
-        row |= {"seed": seed, "status": status, "finished": datetime.now(UTC).isoformat(timespec="seconds")}
-        execute = self._connection.execute
+    def record(self, cell: Cell, seed: int, outcome: Result | str, *, status: str = DONE) -> Run:
+        """Write a run that has ended, with its result or its error; one that ended well is never overwritten."""
+        row: dict[str, Any] = _result_columns(outcome) if isinstance(outcome, Result) else {"error": storable(outcome)}
+        row |= {**_cell_columns(cell), **environment(), "seed": seed, "status": status}
+        row |= {"finished": datetime.now(UTC).isoformat(timespec="seconds")}
+        values = [row.get(name) for name in COLUMNS]
+        packed = packed_history(outcome.history) if isinstance(outcome, Result) else None
         with self._writing():
-            row |= {"cell": self._cell(cell), "environment": self._environment()}
-            execute("DELETE FROM runs WHERE cell = ? AND seed = ? AND status <> ?", (row["cell"], seed, DONE))
-            places = ", ".join("?" * len(row))
-            cursor = execute(f"INSERT OR IGNORE INTO runs ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
-            if isinstance(outcome, Result) and cursor.rowcount:
-                execute("INSERT INTO histories VALUES (?, ?)", (cursor.lastrowid, packed_history(outcome.history)))
+            self._insert([*values, packed], replaces=True)
+        return _run_of(row)
 
-    def take_over(self, other: str | os.PathLike[str]) -> int:
-        """Take the runs, and the studies, of another store that this one does not have; how many runs it took.
+    def _insert(self, values: Sequence[Any], *, replaces: bool) -> bool:
+        """Insert a run if there is none, or if it replaces one that did not end well."""
+        names = [*COLUMNS, "history"]
+        place = values[names.index("cell")], values[names.index("seed")]
+        if replaces:
+            self._connection.execute("DELETE FROM runs WHERE cell = ? AND seed = ? AND status <> 'done'", place)
+        places = ", ".join("?" * len(names))
+        insert = f"INSERT OR IGNORE INTO runs ({', '.join(names)}) VALUES ({places})"
+        return bool(self._connection.execute(insert, values).rowcount)
 
-        A run that failed here gives way to one that ended well there.
+    def merge(self, path: str | os.PathLike[str]) -> int:
+        """Take the runs and studies of another store that this one does not have; return the number of runs.
+
+        A run that failed here is replaced by one that ended well there.
         """
-        if Path(other).exists() and Path(other).samefile(self.path):
-            raise ValueError(f"expected another store than {self.path} itself")
-        with tempfile.TemporaryDirectory() as folder, Store(other, create=False) as theirs:
-            copy = Path(folder) / "copy.db"  # of one moment: whoever writes there need not wait
-            with errors_explained(other, _WHAT), closing(sqlite3.connect(copy)) as target:
-                theirs._connection.backup(target)
-            self._connection.execute("ATTACH ? AS other", (str(copy),))
-            try:
-                with errors_explained(f"{self.path} or {other}", _WHAT, checked=True), transaction(self._connection):
-                    counts = [self._connection.execute(statement).rowcount for statement in TAKE_OVER]
-            finally:
-                self._connection.execute("DETACH other")
-        return counts[TAKE_OVER.index(TAKE_RUNS)]
+        if os.path.exists(path) and os.path.samefile(path, self.path):
+            raise ValueError(f"a store cannot be merged into itself: {path}")
+        with Store(path, create=False) as other, other.at_one_moment(), self._writing():
+            execute, taken = self._connection.execute, 0
+            status = list(COLUMNS).index("status")
+            for row in other._select([*COLUMNS, "history"]):
+                taken += self._insert(row, replaces=row[status] == DONE)
+            ((first,),) = execute("SELECT coalesce(min(used), 1) FROM studies")
+            theirs = other._query("SELECT spec, confirm, full_grid FROM studies ORDER BY used DESC")
+            for place, values in enumerate(theirs, start=1):
+                execute(  # as if they had been run before those that are here
+                    "INSERT INTO studies (used, spec, confirm, full_grid) VALUES (?, ?, ?, ?) "
+                    "ON CONFLICT (spec) DO UPDATE SET confirm = max(confirm, excluded.confirm), "
+                    "full_grid = max(full_grid, excluded.full_grid)",
+                    (first - place, *values),
+                )
+        return taken
 
     def runs(self) -> dict[str, dict[int, Run]]:
-        """Give all runs, by the key of their cell and their seed."""
-        found: dict[str, dict[int, Run]] = {key: {} for (key,) in self._query("SELECT key FROM cells")}
-        for key, run in self._runs(_RUN):
-            found.setdefault(key, {})[run.seed] = run
+        """Return all runs, by the key of their cell and their seed."""
+        found: dict[str, dict[int, Run]] = {}
+        for key, *values in self._select(["cell", *_RUN]):
+            found.setdefault(key, {})[values[0]] = Run(*values)
         return found
 
-    def run(self, cell: Cell, seed: int) -> Run:
-        """Give one run, which has to be there."""
-        return next(run for _, run in self._runs(f"{_RUN} WHERE key = ? AND seed = ?", cell.key, seed))
-
-    def _runs(self, sql: str, *values: object) -> Iterator[tuple[str, Run]]:
-        cpus = dict(self._query("SELECT id, cpu FROM environments"))
-        for key, made_with, seed, status, success, *others in self._query(sql, values):
-            solved = False if status != DONE else None if success is None else bool(success)
-            run = Run(seed, status, solved, *others)
-            run.cpu = cpus.get(made_with)
-            yield key, run
-
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give everything about every run, see `COLUMNS`, one dictionary a run, in the order in which they ended."""
-        with errors_explained(self.path, _WHAT):
-            cursor = self._connection.execute(
-                "SELECT results.*, key AS cell FROM results JOIN runs ON runs.id = run JOIN cells ON cells.id = cell "
-                "ORDER BY run"
-            )
-            names = [column[0] for column in cursor.description]
-            if missing := COLUMNS.keys() - {*names, "preset"}:
-                raise sqlite3.DatabaseError(f"no such column: {min(missing)}")
-            shown = self._names()
-            for values in cursor:
-                row = dict(zip(names, values, strict=True))
-                row["success"] = None if row["success"] is None else bool(row["success"])
-                row["preset"] = row["algorithm"]
-                row["problem"], row["algorithm"] = shown.get(row["cell"], (row["problem"], row["algorithm"]))
-                yield {name: row[name] for name in COLUMNS}
+        """Return all columns of all runs, in the order in which they ended.
 
-    def _names(self) -> dict[str, tuple[str, str]]:
-        """Give what problem and algorithm of a cell are called in the study with it that was last run."""
+        Problems and algorithms have the names of the study with them that was last run.
+        """
         names: dict[str, tuple[str, str]] = {}
         for number in self.studies():
-            study, _, _ = self.study(number)
-            names |= {cell.key: (cell.problem.name, cell.algorithm.name) for cell in study.cells()}
-        return names
+            names |= {cell.key: (cell.problem.name, cell.algorithm.name) for cell in self.study(number)[0].cells()}
+        for values in self._select(COLUMNS):
+            row = dict(zip(COLUMNS, values, strict=True))
+            row["success"] = None if row["success"] is None else bool(row["success"])
+            row["problem"], row["algorithm"] = names.get(row["cell"], (row["problem"], row["algorithm"]))
+            yield row
 
     def frame(self) -> DataFrame:
-        """Give everything about every run as a pandas data frame, one row a run: what `daedal study export` writes."""
-        return runs_frame(self.rows())
+        """Return all columns of all runs as a pandas data frame, with one row per run."""
+        return frame_of(self.rows(), COLUMNS)
+
+    def histories(self, keys: Iterable[str]) -> dict[str, dict[int, bytes]]:
+        """Return the packed histories of some cells, by the key of the cell and the seed; see `unpacked_history`."""
+        query = "SELECT seed, history FROM runs WHERE cell = ? AND history IS NOT NULL"
+        return {key: dict(self._query(query, key)) for key in keys}
 
     @contextmanager
     def at_one_moment(self) -> Iterator[None]:
-        """Read as of one moment in the block, however much is written meanwhile; nobody has to wait for it."""
-        with errors_explained(self.path, _WHAT):
+        """Read the file as it is now for the time of a block, although another process may write it."""
+        with _FORMAT.explained(self.path):
             self._connection.execute("BEGIN")
             try:
                 yield
             finally:
-                self._connection.execute("COMMIT")
+                self._connection.execute("ROLLBACK")
 
-    def packed_histories(self, keys: Iterable[str]) -> dict[str, dict[int, bytes]]:
-        """Give the histories of the runs of some cells as they are stored, by the key of the cell and the seed."""
-        found: dict[str, dict[int, bytes]] = {}
-        for key in keys:
-            found[key] = dict(self._query(f"SELECT seed, history {_HISTORY} WHERE key = ?", (key,)))
-        return found
+    def _select(self, names: Iterable[str]) -> Iterator[Any]:
+        with _FORMAT.explained(self.path):
+            cursor = self._connection.execute(f"SELECT {', '.join(names)} FROM runs ORDER BY rowid")
+            with closing(cursor):
+                yield from cursor
 
-    def history(self, cell: Cell, seed: int) -> dict[str, list[float]]:
-        """Give the records of a run's generations, by column; nan for what is unknown or infinite."""
-        rows = self._query(f"SELECT history {_HISTORY} WHERE key = ? AND seed = ?", (cell.key, seed))
-        if not rows:
-            raise ValueError(f"expected a finished run of seed {seed} in {self.path}, found none")
-        try:
-            return unpacked_history(rows[0][0])
-        except ValueError as error:
-            raise ValueError(f"{self.path} is damaged: {error}") from error
-
-    def _query(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with errors_explained(self.path, _WHAT):
+    def _query(self, sql: str, *values: object) -> list[Any]:
+        with _FORMAT.explained(self.path):
             return self._connection.execute(sql, values).fetchall()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with errors_explained(self.path, _WHAT, checked=True), transaction(self._connection):
-            yield
-
-    def _cell(self, cell: Cell) -> int:
-        """Give the number of a cell, which is written when its first run is."""
-        content = json.dumps(cell.content, sort_keys=True, default=repr)
-        settings = json.dumps(cell.algorithm.settings, default=repr)
-        name = storable(cell.algorithm.algorithm.name)
-        self._connection.execute(
-            "INSERT OR IGNORE INTO cells (key, problem, algorithm, popsize, budget, settings, content) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (cell.key, storable(cell.problem.name), name, cell.popsize, cell.budget, settings, content),
-        )
-        return int(self._connection.execute("SELECT id FROM cells WHERE key = ?", (cell.key,)).fetchone()[0])
-
-    def _environment(self) -> int:
-        values = environment()
-        names = ", ".join(values)
-        given = tuple(values.values())
-        self._connection.execute(f"INSERT OR IGNORE INTO environments ({names}) VALUES (?, ?, ?, ?, ?)", given)
-        found = self._connection.execute(f"SELECT id FROM environments WHERE ({names}) = (?, ?, ?, ?, ?)", given)
-        return int(found.fetchone()[0])
 
 
 def _spec(study: Study) -> str:
     return json.dumps(study.as_dict(), sort_keys=True, default=repr)
 
 
-def _row(result: Result) -> dict[str, Any]:
-    return {
-        "success": result.success,
-        "best": result.score,
-        "optimum": result.optimum,
-        "evaluations_to_best": result.evaluations_to_best,
-        "evaluations": result.evaluations,
-        "repeated": result.repeated,
-        "batches": result.batches,
-        "generations": result.generations,
-        "cpu_seconds_to_best": result.cpu_seconds_to_best,
-        "cpu_seconds": result.cpu_seconds,
-        "stop": result.stop.value,
-        "x": to_text(result.x) if result.space is None else json.dumps(result.best),
-    }
+def frame_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> DataFrame:
+    """Return rows as a data frame whose columns and types do not depend on the rows."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise missing_extra("a data frame needs pandas", "frame") from error
+    kinds, listed = {bool: "boolean", int: "Int64", float: "float64"}, list(rows)
+    return pandas.DataFrame(
+        {
+            name: pandas.Series([row[name] for row in listed], dtype=kinds.get(kind, "object"))
+            for name, kind in columns.items()
+        }
+    )

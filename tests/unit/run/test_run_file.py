@@ -148,7 +148,7 @@ def test_one_writer_and_any_readers(path: Path) -> None:
 
 
 def test_a_reader_in_the_way_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daedal.run.run_file._WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("daedal.run.run_file.WAIT_SECONDS", 0.0)
     with open_run(path, RUN) as file:
         file.append(KEYS, [1.0] * len(KEYS))
     with open_run(path, RUN) as file, closing(sqlite3.connect(path)) as reader:
