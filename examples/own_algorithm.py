@@ -27,8 +27,8 @@ async def climber(f, *, n, rng, flips: float = 1.0):
 
 
 if __name__ == "__main__":
-    how = {"algorithm": climber, "max_evaluations": 20_000, "seed": 1}
-    result = daedal.maximize("trap:k=4,n=20", **how)
+    options = {"algorithm": climber, "max_evaluations": 20_000, "seed": 1}
+    result = daedal.maximize("trap:k=4,n=20", **options)
     climbs = result.history[-1].info["climbs"]
     print(f"{climbs} climbs: {result.fitness:.0f} of {result.optimum:.0f}")
     print(f"{result.evaluations:,} evaluations, {result.repeated:,} repeated ones were free")

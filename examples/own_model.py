@@ -1,8 +1,8 @@
-"""A model of one's own: copies of parents with errors.
+"""A model of your own: copies of parents with errors.
 
-It gets the loop of an estimation of distribution algorithm.
+daedal runs it in the loop of an estimation of distribution algorithm.
 
-    python examples/own_model.py        # or, with everything that daedal solve has:
+    python examples/own_model.py        # or, with all options of daedal solve:
     daedal solve trap:k=4,n=20 -a examples/own_model.py:Copies --popsize 500
 """
 
@@ -31,7 +31,7 @@ class FittedCopies(Fitted):
 
 @dataclass(frozen=True, kw_only=True)
 class Copies(Model):
-    """Copies random parents, and flips each bit with a small probability."""
+    """Copies of random parents, with each bit flipped with a small probability."""
 
     errors: float = 0.02
 
@@ -47,6 +47,6 @@ class Copies(Model):
 
 if __name__ == "__main__":
     for errors in (0.0, 0.01, 0.1):
-        how = {"algorithm": Copies(errors=errors), "popsize": 500, "seed": 1}
-        result = daedal.maximize("trap:k=4,n=20", **how)
+        copies = Copies(errors=errors)
+        result = daedal.maximize("trap:k=4,n=20", algorithm=copies, popsize=500, seed=1)
         print(f"errors {errors}: {result.fitness:.0f} of {result.optimum:.0f}")

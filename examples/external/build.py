@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A program for a space: one JSON object a line in, one number a line out.
+"""A program for a search space: reads one JSON object per line, prints one number.
 
-The variables are those of build.toml. What it gives is the time of a make-believe
-build, so smaller is better:
+The variables are those of build.toml. The number is the time of an imaginary build, so
+smaller is better:
 
     cd examples/external
     daedal solve "cmd:python3 build.py" --space build.toml --minimize
@@ -12,7 +12,7 @@ import json
 import sys
 
 SECONDS = {"-O0": 9.0, "-O2": 5.0, "-O3": 4.6}
-"""Of one job, by the level of optimisation."""
+"""Seconds of one job, by optimization level."""
 
 
 def seconds(
@@ -22,7 +22,7 @@ def seconds(
     passes: list[str],
     order: list[str],
 ) -> float:
-    """Give the time of a build."""
+    """Return the time of a build."""
     one = SECONDS[level] + 0.8 * lto - 0.4 * ("inline" in passes)
     one -= 0.3 * ("unroll" in passes and level == "-O3")
     place = {job: order.index(job) for job in order}

@@ -1,4 +1,4 @@
-# Deceptive traps: a block of five bits with u ones is worth 5 if u is 5, else 4 - u.
+# Deceptive traps: a block of five bits with u ones scores 5 if u is 5, else 4 - u.
 {
     sum = 0
     for (i = 1; i <= length($0); i += 5) {
