@@ -8,13 +8,12 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
-
 
 @cache
 def _libraries(*, of_thread: bool) -> Sequence[Any]:
     """Return the BLAS libraries with a number for each thread (those that use OpenMP), or with one for the process."""
     import scipy.linalg  # noqa: F401  Numba calls SciPy's BLAS: it has to be loaded before it can be limited.
+    from threadpoolctl import ThreadpoolController
 
     found = ThreadpoolController().select(user_api="blas").lib_controllers
     return [one for one in found if (getattr(one, "threading_layer", "") == "openmp") == of_thread]
