@@ -184,6 +184,19 @@ def test_a_finished_run_gives_its_result_at_once_and_continues_with_more_evaluat
     assert told(daedal.maximize(Calls(), max_evaluations=100, run=path, **how)) == told(more)  # the same command again
 
 
+@pytest.mark.parametrize("most", [24, 40, 43])
+@pytest.mark.parametrize("name", ["umda", "pbil", "dae", "own model"])
+def test_a_batch_that_the_budget_cut_short_is_completed_with_more_evaluations(
+    name: str, most: int, tmp_path: Path
+) -> None:
+    path, whole, first, rest = tmp_path / "run.db", Calls(), Calls(), Calls()
+    how: dict[str, Any] = {"n": 20, "seed": 1, "vectorized": False, **ALGORITHMS[name]}
+    daedal.maximize(whole, max_evaluations=90, **how)
+    daedal.maximize(first, max_evaluations=most, run=path, **how)
+    assert daedal.resume(path, rest, max_evaluations=90, **given(name)).evaluations == len(whole.seen)
+    assert first.seen + rest.seen == whole.seen
+
+
 async def whims(f: Any, *, rng: np.random.Generator) -> None:
     """Ask for other candidates in every run."""
     while True:

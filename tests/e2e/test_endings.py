@@ -1,4 +1,4 @@
-"""Requests to end from outside: the best so far is shown, nothing is lost, and nothing is left."""
+"""Requests to end: the best so far is shown, no process is left, and the run continues from its file."""
 
 from __future__ import annotations
 
@@ -7,84 +7,111 @@ import pty
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_helpers import Cli, read_report
+from cli_helpers import Cli, Refused, read_report, timeless
 from process_helpers import wait_until
 
-CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-SIGNALS = pytest.mark.parametrize("number", CODES)
-ENGINES = pytest.mark.parametrize("engine", [(), ("--workers", 1, "--timeout", 1000), ("--workers", 2)], ids=str)
+from daedal.run.run_file import read_run
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGKILL: -9}
+ENGINES: dict[str, tuple[object, ...]] = {
+    "here": (),
+    "a worker": ("--workers", 1, "--timeout", 1000),
+    "workers": ("--workers", 2),
+}
 LINE = ("--n", 20, "-a", "umda", "--popsize", 40, "--seed", 3, "--json")
 
 
-@SIGNALS
-@ENGINES
-def test_a_run_ends_with_the_best_so_far_and_goes_on_later(
-    number: signal.Signals, engine: tuple[object, ...], interrupted: Cli, here: Cli, mine: Path, tmp_path: Path
+def stand_at(engine: str) -> str:
+    """Return the number of the call that takes long: of a batch in this process, or of a chunk in a worker."""
+    return "3" if engine == "here" else "8"
+
+
+@pytest.mark.parametrize(
+    ("number", "engine", "resumes"),
+    [
+        (signal.SIGINT, "here", True),
+        (signal.SIGINT, "workers", False),
+        (signal.SIGTERM, "a worker", True),
+        (signal.SIGHUP, "here", False),
+        (signal.SIGKILL, "here", True),
+        (signal.SIGKILL, "workers", False),
+    ],
+)
+def test_an_interrupted_or_killed_run_continues_to_the_same_result(
+    number: signal.Signals,
+    engine: str,
+    resumes: bool,
+    interrupted: Cli,
+    here: Cli,
+    mine: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    words = (f"{mine}:waits_for_a_child", *LINE, "--checkpoint", tmp_path / "run.ckpt", *engine)
-    at = "3" if engine == () else "8"  # calls of one process: a chunk, or a row, each
-    done = interrupted("solve", *words, number=number, STAND_AT=at)
-    report = read_report(done, CODES[number])
-    assert report["stop"] == "interrupted"
-    assert 0 < report["evaluations"] < 10_000
-    assert "daedal resume" in done.stderr
-    again = read_report(here("resume", tmp_path / "run.ckpt", f"{mine}:ones", "--workers", 1, "--json"))
-    whole = read_report(here("solve", f"{mine}:ones", *LINE))
-    assert [again[key] for key in ("x", "fitness", "evaluations")] == [
-        whole[key] for key in ("x", "fitness", "evaluations")
-    ]
+    """By `daedal resume`, or by the same command; a child of the objective that ignores signals ends with the run."""
+    alone = number == signal.SIGKILL and engine == "here"  # then nobody is left who could end a child
+    objective, path = f"{mine}:{'stands' if alone else 'waits_for_a_child'}", tmp_path / "run.db"
+    words = ("solve", objective, *LINE, "--run", path, *ENGINES[engine])
+    done = interrupted(*words, number=number, STAND_AT=stand_at(engine))
+    if number == signal.SIGKILL:
+        assert (done.returncode, done.stdout) == (-9, "")
+    else:
+        report = read_report(done, CODES[number])
+        with closing(read_run(path)) as file:
+            assert report["evaluations"] == len(list(file.evaluations())) > 0
+        assert report["stop"] == "interrupted"
+        assert f"resume    daedal resume {path} {objective}\n" in done.stderr
+    monkeypatch.setenv("STAND_AT", "0")
+    whole = timeless(read_report(here("solve", objective, *LINE, "--history")))
+    again = ("resume", path, objective, "--json") if resumes else words
+    assert timeless(read_report(here(*again, "--workers", 1, "--history"))) == whole
 
 
-def test_a_child_that_python_itself_waits_for_is_no_reason_to_stay(interrupted: Cli, mine: Path) -> None:
-    """In `os.system` no handler of Python's runs."""
+@pytest.mark.parametrize(("number", "engine"), [(signal.SIGINT, "here"), (signal.SIGTERM, "workers")])
+def test_a_process_without_parents_ends_with_the_run(
+    number: signal.Signals, engine: str, interrupted: Cli, mine: Path
+) -> None:
+    words = (f"{mine}:leaves_an_orphan", *LINE, *ENGINES[engine])
+    done = interrupted("solve", *words, number=number, STAND_AT=stand_at(engine))
+    assert read_report(done, CODES[number])["stop"] == "interrupted"
+
+
+def test_a_child_of_os_system_ends_with_the_run(interrupted: Cli, mine: Path) -> None:
+    """While `os.system` waits, no handler written in Python runs."""
     done = interrupted("solve", f"{mine}:waits_for_a_child", *LINE, number=signal.SIGTERM, STAND_AT="3", SYSTEM="yes")
     assert read_report(done, 143)["stop"] == "interrupted"
 
 
-@SIGNALS
-@ENGINES
-def test_a_process_without_parents_ends_with_the_run(
-    number: signal.Signals, engine: tuple[object, ...], interrupted: Cli, mine: Path
-) -> None:
-    at = "3" if engine == () else "8"
-    done = interrupted("solve", f"{mine}:leaves_an_orphan", *LINE, *engine, number=number, STAND_AT=at)
-    assert read_report(done, CODES[number])["stop"] == "interrupted"
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-@ENGINES
-def test_a_program_ends_with_the_run(
-    number: signal.Signals, engine: tuple[object, ...], interrupted: Cli, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("number", "engine"), [(signal.SIGTERM, "here"), (signal.SIGKILL, "here"), (signal.SIGKILL, "workers")]
+)
+def test_a_program_ends_with_the_run(number: signal.Signals, engine: str, interrupted: Cli, tmp_path: Path) -> None:
     script = tmp_path / "score.sh"
     script.write_text(f"trap '' TERM HUP\nread -r row\ntouch {tmp_path}/pid-$$\nsleep 1000\nsleep 1000\n")
-    standing = 2 if 2 in engine else 1
-    done = interrupted("solve", f"cmd:sh {script}", *LINE, *engine, number=number, standing=standing)
-    assert done.returncode == CODES.get(number, -number)
+    standing = 2 if engine == "workers" else 1
+    done = interrupted("solve", f"cmd:sh {script}", *LINE, *ENGINES[engine], number=number, standing=standing)
+    assert (done.returncode, done.stdout) == (CODES[number], "")  # nothing was evaluated
     assert "Traceback" not in done.stderr
-    assert done.stdout == ""  # nothing was evaluated
 
 
-@pytest.mark.parametrize("engine", [("--workers", 1, "--timeout", 1000), ("--workers", 2)], ids=str)
-def test_what_a_worker_has_started_ends_with_a_run_that_is_killed(
-    engine: tuple[object, ...], interrupted: Cli, mine: Path
-) -> None:
-    words = (f"{mine}:waits_for_a_child", *LINE, *engine)
-    assert interrupted("solve", *words, number=signal.SIGKILL, STAND_AT="2").returncode == -signal.SIGKILL
+@pytest.mark.parametrize("as_json", [True, False])
+def test_ctrl_c_before_the_first_value_ends_quietly(as_json: bool, interrupted: Cli, mine: Path) -> None:
+    done = interrupted("solve", f"{mine}:stands", *(LINE if as_json else LINE[:-1]), STAND_AT="1")
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_comparisons_and_studies_end_with_what_they_have(
-    number: signal.Signals, workers: int, interrupted: Cli, mine: Path, tmp_path: Path
+    workers: int, interrupted: Cli, mine: Path, tmp_path: Path
 ) -> None:
     how = ("--n", 8, "-a", "umda", "--popsize", 20, "--runs", 3, "--workers", workers, "--json")
-    done = interrupted("compare", f"{mine}:stands", *how, number=number, STAND_AT="5", standing=workers)
-    read_report(done, CODES[number])
+    done = interrupted("compare", f"{mine}:stands", *how, number=signal.SIGTERM, STAND_AT="5", standing=workers)
+    read_report(done, 143)
     for file in tmp_path.glob("pid-*"):
         file.unlink()
     (tmp_path / "study.toml").write_text(
@@ -92,8 +119,8 @@ def test_comparisons_and_studies_end_with_what_they_have(
         "problems = [{ problem = 'mine.py:stands', n = 8, target = 8 }]\n"
     )
     words = ("study", "run", tmp_path / "study.toml", "--store", tmp_path / "results.db", "--workers", workers)
-    done = interrupted(*words, number=number, STAND_AT="5", standing=workers)
-    assert done.returncode == CODES[number]
+    done = interrupted(*words, number=signal.SIGHUP, STAND_AT="5", standing=workers)
+    assert done.returncode == 129
     assert "interrupted" in done.stderr
     assert "Traceback" not in done.stderr
     assert "mine.py" in done.stdout  # the table so far
@@ -111,18 +138,15 @@ def test_nohup_stays_nohup(mine: Path, tmp_path: Path, plain_environment: dict[s
     assert process.returncode == 143
 
 
-@pytest.mark.parametrize("more", [(), ("--json",)], ids=str)
-def test_a_terminal_that_goes_away(
-    more: tuple[str, ...], mine: Path, tmp_path: Path, plain_environment: dict[str, str]
-) -> None:
-    """What is written to it then fails, which is nobody's fault: the checkpoint is there, and so is the exit code."""
+def test_a_terminal_that_goes_away(mine: Path, tmp_path: Path, plain_environment: dict[str, str]) -> None:
+    """Writing to it fails then; the run file is complete and the exit code is that of SIGHUP."""
     ours, theirs = pty.openpty()
-    words = ["solve", f"{mine}:stands", *map(str, LINE[:-1]), *more, "--checkpoint", str(tmp_path / "run.ckpt")]
+    words = ["solve", f"{mine}:stands", *map(str, LINE[:-1]), "--run", str(tmp_path / "run.db")]
     terminal: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
 
     def control() -> None:
         os.setsid()
-        os.close(os.open(os.ttyname(0), os.O_RDWR))  # by which it becomes the controlling terminal
+        os.close(os.open(os.ttyname(0), os.O_RDWR))  # so that it becomes the controlling terminal
 
     process = subprocess.Popen(
         [sys.executable, "-m", "daedal", *words],
@@ -134,4 +158,69 @@ def test_a_terminal_that_goes_away(
     wait_until(lambda: list(tmp_path.glob("pid-*")))
     os.close(ours)
     assert process.wait(60) == 129
-    assert (tmp_path / "run.ckpt").exists()
+    with closing(read_run(tmp_path / "run.db")) as file:
+        assert len(list(file.evaluations())) >= 40
+
+
+# ---------------------------------------------------------------- run files on the command line
+
+HALF = ("-a", "umda", "--popsize", 20, "--seed", 3, "--target", 99, "--json", "--history")
+
+
+def test_a_finished_run_is_shown_again_and_continues_with_more_evaluations(here: Cli, tmp_path: Path) -> None:
+    path, words = tmp_path / "run.db", ("solve", "trap:k=5,n=20", *HALF)
+    whole = timeless(read_report(here(*words, "--max-evaluations", 200)))
+    part = timeless(read_report(here(*words, "--max-evaluations", 90, "--run", path)))
+    assert part["evaluations"] == 90
+    assert timeless(read_report(here("resume", path, "--json", "--history"))) == part
+    more = read_report(here("resume", path, "--max-evaluations", 200, "--json"))
+    assert [more[name] for name in ("x", "evaluations", "generations")] == [
+        whole[name] for name in ("x", "evaluations", "generations")
+    ]
+    shown = here("resume", path)
+    assert (shown.returncode, shown.stdout) == (0, "")
+    assert whole["x"] in shown.stderr
+    known = read_report(here(*words, "--max-evaluations", 200, "--known", path))
+    assert (known["evaluations"], known["x"]) == (0, whole["x"])
+
+
+PROGRAM = """cmd:sh -c 'while read -r row; do zeros=${row%%1*}; echo ${#zeros}; done'"""
+
+
+@pytest.mark.parametrize("persistent", [(), ("--persistent",)], ids=str)
+def test_a_program_is_named_again_to_resume_its_run(
+    persistent: tuple[str, ...], here: Cli, refused: Refused, tmp_path: Path
+) -> None:
+    path, words = tmp_path / "run.db", ("solve", PROGRAM, "--n", 10, *persistent, *HALF)
+    expected = timeless(read_report(here(*words, "--max-generations", 5)))
+    read_report(here(*words, "--max-generations", 5, "--max-evaluations", 45, "--run", path))
+    refused(here("resume", path, "--json"), f"daedal resume {path} PROBLEM")
+    done = here("resume", path, PROGRAM, *persistent, "--max-evaluations", 1000, "--json", "--history")
+    assert timeless(read_report(done)) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("damaged.db",), "damaged.db"),
+        (("no.db",), "no.db"),
+        ((".",), "not a run of daedal"),
+        (("run.db", "mine.py:ones"), "mine.py:ones"),
+        (("run.db", "trap:k=5,n=25"), "'trap:k=5,n=25'"),
+        (("run.db", "nobody"), "'nobody'"),
+        (("run.db", "--algorithm", "nobody"), "'nobody'"),
+        (("run.db", "--workers", "0"), "workers=0"),
+        (("run.db", "--persistent", "trap:k=5,n=20"), "--persistent"),
+        (("run.db", "--known", "run.db"), "files of their own"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
+)
+def test_bad_input_leaves_the_run_file_as_it_is(
+    words: tuple[str, ...], says: str, mine: Path, here: Cli, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mine.parent)
+    assert here("solve", "trap:k=5,n=20", *HALF, "--max-generations", 1, "--run", "run.db").returncode == 0
+    before = Path("run.db").read_bytes()
+    Path("damaged.db").write_bytes(before[: len(before) // 2])
+    refused(here("resume", *words), says)
+    assert Path("run.db").read_bytes() == before

@@ -194,12 +194,13 @@ class Run:
 
     def _run_in_batches(self) -> None:
         """Evaluate everything that the searches wait for as one batch, again and again."""
+        rest: list[int] = []  # what an earlier budget did not suffice for, while an old part is replayed
         while self.stop is None:
-            batch = self._ask()
+            batch = rest + self._ask()
             if not batch:
                 self._end_search()
                 return
-            self._evaluate(batch)
+            rest = self._evaluate(batch)
             self._judge()
 
     def _run_as_workers_get_free(self) -> None:
@@ -267,9 +268,9 @@ class Run:
 
     # ------------------------------------------------------------ evaluation
 
-    def _evaluate(self, batch: list[int]) -> None:
-        """Evaluate a batch, or as much of it as the budget allows, and tell the engine."""
-        journal, left = self.journal, self._left()
+    def _evaluate(self, batch: list[int]) -> list[int]:
+        """Evaluate a batch, or as much of it as the budget allows, tell the engine, and return the rest."""
+        journal, left, asked = self.journal, self._left(), batch
         if journal:
             batch, known = journal.find(batch, left)
         else:
@@ -317,6 +318,7 @@ class Run:
         if self.log is not None:
             self._log([batch[at] for at in np.flatnonzero(paid)], values[paid])
         self._tell(batch, values, outputs)
+        return asked[len(batch) :]
 
     def _log(self, candidates: Sequence[int], values: Fitness) -> None:
         """Log evaluations in the order of the batch, which does not depend on the number of workers."""
