@@ -84,8 +84,7 @@ def test_a_run_with_paths_and_names_of_any_kind(here: Cli, folder: Path) -> None
     odd = os.fsdecode(b"n\xff\x1b")
     objective = f"{folder}/mine.py:ones"
     words = ("solve", objective, "--n", 5, "-a", "umda", "--popsize", 20, "--seed", 1)
-    files = ("--cache", folder / "c.db", "--name", odd, "--version", odd, "--checkpoint", folder / odd)
-    done = here(*words, *files)
+    done = here(*words, "--run", folder / odd)
     assert done.returncode == 0, done.stderr
     assert r"odd\udcff\x1b" in harmless(done.stderr)
     again = here("resume", folder / odd, objective, "--json")
@@ -103,7 +102,7 @@ def test_a_run_with_paths_and_names_of_any_kind(here: Cli, folder: Path) -> None
         ("solve", "onemax:n=5", "-a", "mine.py:x"),
         ("solve", "onemax:n=5", "-a", "other.py:build"),
         ("solve", "onemax:n=5", "-a", "other.py:shy"),
-        ("solve", "onemax:n=5", "--cache", "loop", "--name", "x"),
+        ("solve", "onemax:n=5", "--run", "loop"),
         ("solve", "onemax:n=5", "--initial", "loop"),
         ("resume", "loop"),
         ("study", "run", "loop", "--store", "new.db"),

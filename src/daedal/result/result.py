@@ -158,7 +158,7 @@ class Result:
         --------
         >>> import daedal
         >>> [solution.fitness for solution in daedal.maximize("onemax:n=20", seed=1).top(3)]
-        [20.0, 15.0, 11.0]
+        [20.0, 18.0, 14.0]
         """
         trace, count = self.trace, check_whole("count", count, least=1)
         if trace is None or not len(trace.top):

@@ -333,8 +333,8 @@ def linkage_groups(
 
     Examples
     --------
-    >>> sorted(linkage_groups([0b0000, 0b0011, 0b1100, 0b1011], 4, np.random.default_rng(0)))
-    [3, 4, 8, 11]
+    >>> sorted(linkage_groups([0b0000, 0b0011, 0b1100, 0b1111], 4, np.random.default_rng(0)))
+    [3, 12]
     """
     rows, variables = to_rows(population, n), np.arange(n)
     if n > LARGEST_TREE:  # several trees, of random variables
