@@ -39,7 +39,7 @@ def test_the_smallest_runs_end_by_themselves(algorithm: str, n: int, replacement
             check(result, n)
             assert result.stop in BY_ITSELF
             assert result.fitness == number(result.x[None])[0]
-            assert result.evaluations == popsize + result.generations * (popsize - popsize // 2)
+            assert result.evaluations + result.repeated == popsize + result.generations * (popsize - popsize // 2)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -40,7 +40,7 @@ def test_each_population_is_twice_as_large_and_all_of_them_count() -> None:
     assert changes == [16 * 2**i for i in range(len(changes))]
     assert len(changes) > 4
     assert max(map(sizes.count, changes)) <= 10  # max_generations is that of one population
-    spent = np.diff([0, *(record.evaluations for record in result.history)])
+    spent = np.diff([0, *(record.evaluations + record.repeated for record in result.history)])
     firsts = [sizes.index(size) for size in changes]
     for size, first in zip(changes[:-1], firsts, strict=False):
         assert spent[first] == size

@@ -108,7 +108,7 @@ def test_a_repeated_candidate_is_not_asked_for_and_has_its_value() -> None:
     engine.start(eda(engine, model=model, popsize=20))
     asked = [c for batch in run_in_batches(engine, value, most=5) for c in batch]
     assert len(set(asked)) == len(asked) <= 16
-    assert engine.evaluations > 20
+    assert engine.answered > 20
 
 
 def test_a_model_is_fitted_once_a_generation_and_the_record_tells_of_it() -> None:

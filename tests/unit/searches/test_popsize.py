@@ -100,7 +100,7 @@ def test_what_a_generation_takes_is_not_more_than_is_counted(model: Model) -> No
     """Measured as NumPy allocates it; what kernels allocate themselves is in benchmarks/memory.py."""
     n, popsize = 600, 400
     engine = Engine(n, seed=1)
-    model.prepare_for(parents=popsize // 2, candidates=popsize // 2, n=n)
+    model.prepare()
     engine.start(eda(engine, model=model, popsize=popsize))
     run_in_batches(engine, lambda x: x.sum(axis=1) * 1.0, most=1)
     tracemalloc.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daedal.limits import Limits
-from daedal.searches.presets import PRESETS
+from daedal.searches.presets import PRESETS, preset
 
 PAPER = """hidden=none tied=true error=cross-entropy corruption=0.1 learning_rate=0.2 bias_factor=5 momentum=0
 init_scale=0.01 batch_size=100 validation=0.1 overfitting=0.1 gamma=0.05 check_every=5 min_epochs=25 max_epochs=2000
@@ -13,7 +13,7 @@ sampling_steps=10 selection=tournament replacement=parents popsize=none"""
 LATER = """learning_rate=0.1 bias_factor=5 corruption=0.05 momentum=0.3 init_scale=0.005 validation=0 overfitting=none
 min_epochs=50 min_updates=200 max_epochs=2000 warm_start=0 max_rows=none"""
 FEW_STEPS = "corruption=0.03 learning_rate=none max_epochs=50 warm_start=0.5 max_rows=500"  # docs/beyond.md
-BY_NAME = {preset.name: preset for preset in PRESETS}
+BY_NAME = {name: preset(name) for name in PRESETS}
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,11 @@ BY_NAME = {preset.name: preset for preset in PRESETS}
     ],
 )
 def test_settings_and_limits(name: str, settings: str, limits: tuple[int, int]) -> None:
-    preset = BY_NAME[name]
-    assert preset.with_settings(dict(pair.split("=") for pair in settings.split())) == preset
-    assert preset.limits == Limits(max_generations=limits[0], patience=limits[1])
+    found = BY_NAME[name]
+    assert found.with_settings(dict(pair.split("=") for pair in settings.split())) == found
+    assert found.limits == Limits(max_generations=limits[0], patience=limits[1])
 
 
 def test_all_have_a_name_and_a_line_and_hboa_is_boa_with_niching() -> None:
-    assert len(BY_NAME) == len(PRESETS)
-    assert all(preset.summary and "\n" not in preset.summary for preset in PRESETS)
+    assert all(found.name == name and found.summary and "\n" not in found.summary for name, found in BY_NAME.items())
     assert BY_NAME["hboa"].settings() | {"replacement": "parents"} == BY_NAME["boa"].settings()
