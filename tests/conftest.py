@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))  # what several test 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell has started this in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # or no process of ours could be told to end so
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # nohup; the processes that tests start would inherit this
+    signal.signal(signal.SIGHUP, lambda *_: None)  # but they do not inherit a handler
 
 
 @pytest.fixture(scope="session")
