@@ -1,15 +1,13 @@
-"""A pool of worker processes. If one of them dies or hangs, the others go on.
+"""A pool of worker processes. If one of them dies or hangs, the others go on, and nothing is left of it.
 
-It exists because of what pools of other packages lack, measured by `benchmarks/pools.py`: loky loses everything under
-way when one process dies, and has no timeouts. Pebble has both, but an answer comes whole, so that a timeout for each
-candidate forbids to send several at once. It also leaves behind what workers have started.
+The pools of other packages leave something: with loky the death of one process fails everything that is under way, and a
+task that hangs cannot be ended. Pebble can do both, but leaves the processes that a worker has started, and also the
+workers if this process is killed.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
-import signal
 import socket
 import subprocess
 from collections.abc import Callable, Hashable
@@ -18,8 +16,7 @@ from multiprocessing import current_process, get_all_start_methods, spawn
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from daedal.evaluation.guard import guard, keep_standard_descriptors
-from daedal.evaluation.signals import interrupts_held
+from daedal.evaluation.group import Group, keep_standard_descriptors
 from daedal.evaluation.worker import COMMAND, Event, Message, pack
 
 _KILLED_EARLY = 10  # workers that may be killed while they start, for example by a test, before it must have a reason
@@ -36,18 +33,25 @@ class ProcessPool:
     count
         Number of processes.
     function
-        What they apply to the payloads that they are sent. A generator function returns its answer in parts.
+        What they apply to the payloads that they are sent.
     """
 
     def __init__(self, count: int, function: Callable[[Any], Any]) -> None:
+        if not hasattr(os, "killpg"):
+            raise ValueError(
+                "worker processes need Linux or macOS; pass an executor instead, such as "
+                "executor=concurrent.futures.ProcessPoolExecutor(4)"
+            )
         self._packed = pack(function, "the objective")
         self._main = _main_module()
         self._workers: list[_Worker] = []
         self._killed_early = 0
-        self._owner = os.getpid()
-        atexit.register(self.close)
-        for _ in range(count):
-            self._workers.append(_Worker(self._main, self._packed))
+        try:
+            for _ in range(count):
+                self._workers.append(_Worker(self._main, self._packed))
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> ProcessPool:
         return self
@@ -62,18 +66,21 @@ class ProcessPool:
 
     @property
     def idle(self) -> int:
-        """Number of processes that have nothing to do."""
-        return sum(worker.ticket is None for worker in self._workers)
+        """Number of processes that have started and have nothing to do."""
+        return sum(worker.is_idle for worker in self._workers)
 
     def start(self, ticket: Hashable, payload: object) -> None:
-        """Send a payload to an idle process; messages about it carry the ticket."""
-        worker = next(worker for worker in self._workers if worker.ticket is None)
+        """Send a payload to an idle process; the message about it carries the ticket."""
+        worker = next(worker for worker in self._workers if worker.is_idle)
         worker.ticket = ticket
         with suppress(BrokenPipeError, ConnectionResetError):  # it has just died, and `wait` will find out
             worker.connection.send(payload)
 
     def wait(self, timeout: float | None = None) -> list[Message]:
-        """Wait for messages, or until the timeout in seconds."""
+        """Wait until something happens, or until the timeout in seconds, and return the messages that came.
+
+        There may be none, for example if a process has started.
+        """
         by_connection = {worker.connection: worker for worker in self._workers}
         messages: list[Message] = []
         for connection in wait(list(by_connection), timeout):
@@ -82,53 +89,48 @@ class ProcessPool:
 
     def stop(self, ticket: Hashable) -> None:
         """End the process that works on a ticket, and replace it; no message about the ticket will come."""
-        for index, worker in enumerate(self._workers):
+        for worker in self._workers:
             if worker.ticket == ticket:
-                worker.end()
-                self._workers[index] = _Worker(self._main, self._packed)
+                self._replace(worker)
+                return
 
     def close(self) -> None:
         """End all processes, at once."""
-        if os.getpid() == self._owner:  # and not in a process that was forked from it
-            for worker in self._workers:
-                worker.kill()
-            for worker in self._workers:
-                worker.end()
+        for worker in self._workers:
+            worker.group.kill()
+        for worker in self._workers:
+            worker.end()
         self._workers = []
-        atexit.unregister(self.close)
 
     def _received(self, worker: _Worker) -> list[Message]:
-        """Take everything that a worker has sent, and replace it if it has ended."""
-        messages: list[Message] = []
+        """Take what a worker has sent, and replace it if it has ended."""
+        ticket = worker.ticket
         try:
-            while worker.connection.poll():
-                event, value = worker.connection.recv()
-                if event is Event.READY:
-                    worker.ready = True
-                    continue
-                if not worker.ready:
-                    told = f"the objective was sent to another process but cannot be loaded there: {value}"
-                    raise ValueError(_OWN_CALLS if _OWN_CALLS in str(value) else told)
-                messages.append(Message(worker.ticket, event, value))
-                if event is not Event.PART:
-                    worker.ticket = None
+            event, value = worker.connection.recv()
         except (EOFError, OSError):
-            messages += self._replaced(worker)
-        return messages
+            code = self._replace(worker)
+            return [] if ticket is None else [Message(ticket, Event.DIED, code)]
+        if event is Event.READY:
+            worker.ready = True
+            return []
+        if not worker.ready:
+            told = f"the objective was sent to another process but cannot be loaded there: {value}"
+            raise ValueError(_OWN_CALLS if _OWN_CALLS in str(value) else told)
+        worker.ticket = None
+        return [Message(ticket, event, value)]
 
-    def _replaced(self, worker: _Worker) -> list[Message]:
-        """Replace a worker that has ended, and return the message about its ticket."""
-        worker.end()
-        code = worker.process.returncode
+    def _replace(self, worker: _Worker) -> int:
+        """End a worker, start another one in its place, and return its exit code."""
+        code = worker.end()
         self._killed_early += not worker.ready
         if not worker.ready and (code >= 0 or self._killed_early > _KILLED_EARLY):
             raise ValueError(f"a worker process could not start (exit code {code}); {_OWN_CALLS}")
         self._workers[self._workers.index(worker)] = _Worker(self._main, self._packed)
-        return [] if worker.ticket is None else [Message(worker.ticket, Event.DIED, code)]
+        return code
 
 
 class _Worker:
-    """A process that does `work`, in a session and process group of its own.
+    """A process that does `work`.
 
     It is not a process of `multiprocessing`, because those may be daemons, which must not have children, and lead no
     group, so that nobody could end what they have started.
@@ -138,41 +140,36 @@ class _Worker:
         self.ticket: Any = None
         self.ready = False
         keep_standard_descriptors()
-        with interrupts_held():
-            ours, theirs = (Connection(one.detach()) for one in socket.socketpair())
-            flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-            try:
-                self.process = subprocess.Popen(
-                    [os.fsdecode(spawn.get_executable()), *flags, "-c", COMMAND.format(theirs.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    stdout=2,  # text that objectives print, in Python or C, must not mix with that of the command
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
-                )
-                guard.add(self.process.pid)
-            except BaseException:
-                ours.close()
-                raise
-            finally:
-                theirs.close()  # so that the end of the process is the end of the connection
-        self.connection = ours
+        self.connection, theirs = (Connection(one.detach()) for one in socket.socketpair())
+        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        try:
+            self.group = Group(
+                [os.fsdecode(spawn.get_executable()), *flags, "-c", COMMAND.format(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=2,  # text that objectives print, in Python or C, must not mix with that of the command
+                pass_fds=[theirs.fileno()],
+            )
+        except BaseException:
+            self.connection.close()
+            raise
+        finally:
+            theirs.close()  # so that the end of the process is the end of the connection
         with suppress(BrokenPipeError, ConnectionResetError):  # it has just died, and `wait` will find out
-            ours.send(main["sys_path"])
-            ours.send(main)
-            ours.send_bytes(packed)
+            self.connection.send(main["sys_path"])
+            self.connection.send(main)
+            self.connection.send_bytes(packed)
 
-    def kill(self) -> None:
-        """Kill its process group."""
-        if not self.connection.closed:
-            with suppress(ProcessLookupError, PermissionError):  # the latter is how macOS refuses a group of zombies
-                os.killpg(self.process.pid, signal.SIGKILL)
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has started and has nothing to do."""
+        return self.ready and self.ticket is None
 
-    def end(self) -> None:
-        """Kill its process group, and wait for its end."""
-        self.kill()
-        guard.remove(self.process.pid)
-        self.process.wait()
+    def end(self) -> int:
+        """Kill it with everything that it has started, and return its exit code."""
+        self.group.end()
         self.connection.close()
+        code = self.group.process.returncode
+        return 0 if code is None else code
 
 
 def check_main_is_loaded() -> None:

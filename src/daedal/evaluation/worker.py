@@ -6,18 +6,16 @@ Here are also the messages of workers and the way in which functions travel to t
 from __future__ import annotations
 
 import importlib
-import inspect
 import io
 import os
 import pickle
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum
 from multiprocessing import process, spawn
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
 
 from daedal.settings.checks import describe_error
 
@@ -26,19 +24,17 @@ class Event(Enum):
     """Kinds of messages from a worker."""
 
     READY = "ready"
-    PART = "part"
     DONE = "done"
     RAISED = "raised"
     DIED = "died"
 
 
-@dataclass(frozen=True)
-class Message:
-    """A message about a ticket: a part of its answer, the answer, an error, or the death of its process."""
+class Message(NamedTuple):
+    """A message about a ticket: its answer, an error, or the death of its process."""
 
     ticket: Any
     event: Event
-    value: Any = None  # the part or the answer; the text of the error; or the exit code, negative for a signal
+    value: Any = None  # the answer; the text of the error; or the exit code, negative for a signal
 
 
 class PoolLost(ValueError):  # noqa: N818  no error of the objective, nor of its caller
@@ -116,17 +112,28 @@ def work(connection: Connection) -> None:
         return
     connection.send((Event.READY, None))
     while True:
-        try:
-            payload = connection.recv()
-        except (EOFError, OSError):
+        message = _next_message(connection, function)
+        if message is None:
             return
-        except Exception as error:  # noqa: BLE001  for example, the payload needs a file that is gone
+        try:
+            connection.send(message)
+        except OSError:  # the connection is gone: the objective closed it, or the parent ended
+            os._exit(1)
+        except Exception as error:  # noqa: BLE001  the answer cannot be sent
             connection.send((Event.RAISED, describe_error(error)))
-        else:
-            try:
-                _answer(connection, function, payload)
-            except OSError:  # the connection is gone: the objective closed it, or the parent ended
-                os._exit(1)
+
+
+def _next_message(connection: Connection, function: Callable[[Any], Any]) -> tuple[Event, Any] | None:
+    try:
+        payload = connection.recv()
+    except (EOFError, OSError):
+        return None
+    except Exception as error:  # noqa: BLE001  for example, the payload needs a file that is gone
+        return Event.RAISED, describe_error(error)
+    try:
+        return Event.DONE, function(payload)
+    except BaseException as error:  # noqa: BLE001  the parent decides
+        return Event.RAISED, describe_error(error)
 
 
 def _prepare_main(data: dict[str, Any]) -> None:
@@ -137,15 +144,3 @@ def _prepare_main(data: dict[str, Any]) -> None:
         spawn.prepare(data)
     finally:
         del this._inheriting  # type: ignore[attr-defined]
-
-
-def _answer(connection: Connection, function: Callable[[Any], Any], payload: object) -> None:
-    try:
-        answer = function(payload)
-        if inspect.isgenerator(answer):
-            for part in answer:
-                connection.send((Event.PART, part))
-            answer = None
-        connection.send((Event.DONE, answer))
-    except BaseException as error:  # noqa: BLE001  the parent decides
-        connection.send((Event.RAISED, describe_error(error)))

@@ -1,7 +1,8 @@
 """Candidates for many workers: sent singly or in chunks, answered in any order, and sent again when a worker dies.
 
 Chunks are sized by the time that evaluations took so far: about a tenth of a second each, and less if few candidates
-are queued, but never so small that sending them would matter. So neither sending nor the last chunk costs much.
+are queued, but never so small that sending them would matter. So neither sending nor the last chunk costs much. If
+there is a timeout, each candidate is sent alone, so that its time is known.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol, TypeAlias
@@ -24,9 +25,6 @@ from daedal.evaluation.signals import signal_name
 from daedal.evaluation.worker import Event, Message, PoolLost
 from daedal.types import Bits, to_text
 
-SECONDS_A_PIECE = 0.1
-"""Seconds after which a worker sends the answers that it has, a thousand times as long as sending takes."""
-
 _CHUNK_SECONDS = 0.1
 """Seconds that a chunk should take: long compared with the milliseconds of sending it, short compared with a batch."""
 
@@ -34,8 +32,8 @@ _OVERHEADS_A_CHUNK = 4  # the least that a chunk takes, in multiples of the time
 
 _TRIES_ALONE = 2  # of a candidate whose process was killed: once may be chance, or the fault of another candidate
 
-Piece: TypeAlias = tuple[Answers, float] | ObjectiveError
-"""Answers for the next candidates of a chunk and the seconds that they took, or the error that ends the run."""
+Reply: TypeAlias = tuple[Answers, float] | ObjectiveError
+"""Answers for the first candidates of a chunk and the seconds that they took, or the error that ends the run."""
 
 
 class Pool(Protocol):
@@ -47,10 +45,10 @@ class Pool(Protocol):
 
     @property
     def idle(self) -> int:
-        """Number of workers that have nothing to do."""
+        """Number of workers that are ready and have nothing to do."""
 
     def start(self, ticket: Hashable, payload: object) -> None:
-        """Send a payload to an idle worker; messages about it carry the ticket."""
+        """Send a payload to an idle worker; the message about it carries the ticket."""
 
     def wait(self, timeout: float | None = None) -> list[Message]:
         """Wait for messages, or until the timeout; raise `PoolLost` if none can come any more."""
@@ -67,93 +65,47 @@ class Pool(Protocol):
 
 @dataclass(frozen=True)
 class ChunkFunction:
-    """The function of worker processes: it evaluates a chunk, and yields answers in pieces of 0.1 s.
+    """The function of workers: it evaluates a chunk.
 
     Parameters
     ----------
     caller
         The objective.
-    timed
-        If True, candidates are evaluated singly, and the parent is told when the first one begins (by None) and when
-        each has its answer, so that it knows which one hangs.
     first_failure_only
         If True, the rest of a chunk is skipped after a failure.
+    timeout
+        Seconds for a candidate, for workers that daedal cannot end. The objective then runs in a thread, which is left
+        alone if it does not end in time.
     """
 
     caller: Caller
-    timed: bool = False
     first_failure_only: bool = False
-
-    def __call__(self, rows: Bits) -> Iterator[Piece | None]:
-        """Evaluate a chunk, shape (candidates, n)."""
-        if self.timed:
-            yield None
-        try:
-            yield from self._pieces(rows)
-        except ObjectiveError as error:
-            yield error
-
-    def _pieces(self, rows: Bits) -> Iterator[Piece]:
-        piece: list[Answers] = []
-        began = time.perf_counter()
-        try:
-            for answers in self.caller.pieces(rows, singly=self.timed, first_failure_only=self.first_failure_only):
-                answers.causes = {}  # exceptions may not travel
-                piece.append(answers)
-                if self.timed or time.perf_counter() - began >= SECONDS_A_PIECE:
-                    yield side_by_side(piece), time.perf_counter() - began
-                    piece, began = [], time.perf_counter()
-        except ObjectiveError:
-            if piece:
-                yield side_by_side(piece), time.perf_counter() - began
-            raise
-        if piece:
-            yield side_by_side(piece), time.perf_counter() - began
-
-
-@dataclass(frozen=True)
-class WholeChunkFunction:
-    """The function of an executor's workers, which return one thing for each task: all answers for a chunk.
-
-    With a timeout each candidate is evaluated in a thread. A thread that does not end in time is left alone, because
-    daedal cannot end an external worker.
-    """
-
-    caller: Caller
     timeout: float | None = None
-    first_failure_only: bool = False
 
-    def __call__(self, rows: Bits) -> Piece:
+    def __call__(self, rows: Bits) -> Reply:
         """Evaluate a chunk, shape (candidates, n)."""
         began = time.perf_counter()
+        replies: list[Answers | ObjectiveError] = []
+        if self.timeout is None:
+            self._evaluate(rows, replies)
+        else:
+            thread = threading.Thread(target=self._evaluate, args=(rows, replies), daemon=True)
+            thread.start()
+            thread.join(self.timeout)
+        if not replies:
+            assert self.timeout is not None
+            replies = [Answers.failed(len(rows), _too_slow(self.caller.shown(rows[0]), self.timeout))]
+        reply = replies[0]
+        return reply if isinstance(reply, ObjectiveError) else (reply, time.perf_counter() - began)
+
+    def _evaluate(self, rows: Bits, replies: list[Answers | ObjectiveError]) -> None:
         try:
-            if self.timeout is None:
-                answers = list(self.caller.pieces(rows, first_failure_only=self.first_failure_only))
-            else:
-                answers = [self._in_time(row[None], self.timeout) for row in rows]
-            for one in answers:
-                one.causes = {}  # exceptions may not travel
-            return side_by_side(answers), time.perf_counter() - began
+            answers = side_by_side(list(self.caller.pieces(rows, first_failure_only=self.first_failure_only)))
         except ObjectiveError as error:
-            return error
-
-    def _in_time(self, row: Bits, timeout: float) -> Answers:
-        came: list[Answers | ObjectiveError] = []
-
-        def evaluate() -> None:
-            try:
-                came.append(self.caller.single(row))
-            except ObjectiveError as error:
-                came.append(error)
-
-        thread = threading.Thread(target=evaluate, daemon=True)
-        thread.start()
-        thread.join(timeout)
-        if not came:
-            return Answers.failed(1, _too_slow(self.caller.shown(row[0]), timeout))
-        if isinstance(came[0], ObjectiveError):
-            raise came[0]
-        return came[0]
+            replies.append(error)
+        else:
+            answers.causes = {}  # exceptions may not travel
+            replies.append(answers)
 
 
 def _too_slow(candidate: str, timeout: float) -> str:
@@ -169,13 +121,13 @@ def workers_for(caller: Caller, options: EvaluationOptions, *, first_failure_onl
     if options.executor is not None:
         from daedal.evaluation.executor_pool import ExecutorPool
 
-        whole = WholeChunkFunction(caller, timeout, first_failure_only)
-        pool: Pool = ExecutorPool(options.executor, whole, timeout=options.executor_timeout)
+        function = ChunkFunction(caller, first_failure_only, timeout)
+        pool: Pool = ExecutorPool(options.executor, function, timeout=options.executor_timeout)
         return Workers(pool, timeout=timeout, lost_after=options.executor_timeout, shown=caller.shown)
     from daedal.evaluation.process_pool import ProcessPool
 
-    function = ChunkFunction(caller, timed=timeout is not None, first_failure_only=first_failure_only)
-    return Workers(ProcessPool(options.workers, function), timeout=timeout, shown=caller.shown)
+    pool = ProcessPool(options.workers, ChunkFunction(caller, first_failure_only))
+    return Workers(pool, timeout=timeout, shown=caller.shown)
 
 
 @dataclass
@@ -185,10 +137,7 @@ class _Chunk:
     tickets: list[int]
     rows: Bits
     sent: float = 0.0
-    began: float | None = None  # when the worker began with the next candidate
-    answered: int = 0
-    seconds: float = 0.0  # that the answered ones took
-    lost_at: float = np.inf  # when it counts as lost by the executor
+    deadline: float = np.inf
 
 
 class Workers:
@@ -197,12 +146,12 @@ class Workers:
     Parameters
     ----------
     pool
-        The workers. They return answers for whole chunks (`WholeChunkFunction`) or in pieces (`ChunkFunction`).
+        The workers, whose function is a `ChunkFunction`.
     timeout
-        Seconds per candidate. The pool has to report each candidate (`ChunkFunction` with `timed`).
+        Seconds per candidate.
     lost_after
-        Seconds beyond its own time after which a chunk without any answer counts as lost, so that it is sent again.
-        It needs a timeout, which the workers watch then. Default: never.
+        Seconds beyond the timeouts after which a candidate without an answer counts as lost by an executor, so that it
+        is sent again. The workers watch the timeout then. Default: this process watches it.
     shown
         Writes a candidate for messages.
     clock
@@ -232,8 +181,8 @@ class Workers:
         self._fresh: deque[tuple[list[int], Bits]] = deque()  # to be sent, singly or in chunks
         self._at = 0  # how many of the first entry were sent
         self._queued = 0  # how many there are
-        self._alone: deque[tuple[int, Bits]] = deque()  # to be sent singly
-        self._suspects: deque[tuple[int, Bits]] = deque()  # to be sent when nothing else is under way
+        self._alone: deque[_Chunk] = deque()  # to be sent singly
+        self._suspects: deque[_Chunk] = deque()  # to be sent when nothing else is under way
         self._isolating = False  # whether it is the suspects' turn
         self._deaths: dict[int, int] = {}  # by ticket
         self._sent: dict[Hashable, _Chunk] = {}
@@ -265,7 +214,7 @@ class Workers:
         try:
             while self._lost is None:
                 self._send()
-                if self.came or self._problem is not None or not self._sent or is_late:
+                if self.came or self._problem is not None or is_late or not self._has_work():
                     break
                 arrived = self.pool.wait(self._until_next_deadline(until))
                 now = self.clock()  # before the answers are read, because those that arrive meanwhile are not late
@@ -295,23 +244,26 @@ class Workers:
 
     # ------------------------------------------------------------ sending
 
+    def _has_work(self) -> bool:
+        return bool(self._sent or self._fresh or self._alone or self._suspects)
+
     def _send(self) -> None:
         while self.pool.idle and (chunk := self._next()) is not None:
-            number = next(self._numbers)
-            chunk.sent = self.clock()
+            number, chunk.sent = next(self._numbers), self.clock()
             self._sent[number] = chunk
-            if self.lost_after is not None and self.timeout is not None:
-                ahead = sum(len(one.rows) for one in self._sent.values())  # others may be evaluated before it
-                chunk.lost_at = chunk.sent + self.lost_after + ahead * self.timeout
+            if self.timeout is not None:
+                chunk.deadline = chunk.sent + self.timeout
+                if self.lost_after is not None:  # the executor may evaluate others before it
+                    chunk.deadline = chunk.sent + self.lost_after + len(self._sent) * self.timeout
             self.pool.start(number, chunk.rows)
 
     def _next(self) -> _Chunk | None:
         """Return the next candidates to be sent; None if there are none at the moment."""
         if self._isolating and (self._suspects or self._sent):
-            return None if self._sent else _one(self._suspects.popleft())
+            return None if self._sent else self._suspects.popleft()
         self._isolating = False
         if self._alone:
-            return _one(self._alone.popleft())
+            return self._alone.popleft()
         if self._fresh:
             return self._take(self._chunk_size())
         if self._suspects:  # candidates that are queued from now on have to wait for them
@@ -335,8 +287,8 @@ class Workers:
         return _Chunk(tickets, parts[0] if len(parts) == 1 else np.concatenate(parts))
 
     def _chunk_size(self) -> int:
-        if self._seconds is None:
-            return 1  # to see how long it takes
+        if self.timeout is not None or self._seconds is None:
+            return 1  # with a timeout, or to see how long it takes
         seconds = max(self._seconds, 1e-9)
         most = min(int(_CHUNK_SECONDS / seconds), self._queued // (2 * self.pool.size))
         least = 1 + int(_OVERHEADS_A_CHUNK * self._overhead / seconds)
@@ -345,103 +297,76 @@ class Workers:
     # ------------------------------------------------------------ messages
 
     def _take_message(self, message: Message) -> None:
-        chunk = self._sent.get(message.ticket)
+        chunk = self._sent.pop(message.ticket, None)
         if chunk is None:
             return  # it was given up
-        if message.event is Event.PART:
-            self._take_piece(chunk, message.value)
-            return
         if message.event is Event.DONE:
-            if message.value is not None:
-                self._take_piece(chunk, message.value)
-            self._overhead = min(self._overhead, max(0.0, self.clock() - chunk.sent - chunk.seconds))
-        del self._sent[message.ticket]
-        tickets, rows = chunk.tickets[chunk.answered :], chunk.rows[chunk.answered :]
-        if message.event is Event.DIED:
-            self._after_death(tickets, rows, message.value)
-        elif message.event is Event.RAISED and tickets:
-            answers = [
-                Answers.failed(1, f"the worker failed: {message.value}; its candidate was {self.shown(row)}")
-                for row in rows
-            ]
-            self.came.append(Came(tickets, rows, side_by_side(answers), 0.0))
-        elif message.event is Event.RAISED:
-            self._problem = ObjectiveError(str(message.value))
-        else:  # some may have been skipped because of an earlier failure
-            self._alone.extend((ticket, rows[i : i + 1]) for i, ticket in enumerate(tickets))
+            self._take_reply(chunk, message.value)
+        elif message.event is Event.DIED:
+            self._after_death(chunk, message.value)
+        else:
+            for one in _singles(chunk):
+                error = f"the worker failed: {message.value}; its candidate was {self.shown(one.rows[0])}"
+                self._fail(one, error)
 
-    def _take_piece(self, chunk: _Chunk, piece: Piece | None) -> None:
-        """Take the answers for the next candidates of a chunk, or the message that the worker begins."""
-        chunk.began = self.clock()
-        if piece is None:
+    def _take_reply(self, chunk: _Chunk, reply: Reply) -> None:
+        if isinstance(reply, ObjectiveError):
+            self._problem = reply
             return
-        if isinstance(piece, ObjectiveError):
-            self._problem = piece
-            return
-        answers, seconds = piece
+        answers, seconds = reply
+        self._overhead = min(self._overhead, max(0.0, self.clock() - chunk.sent - seconds))
         size = len(answers.values)
-        chunk.seconds += seconds
         each = seconds / size
         self._seconds = each if self._seconds is None else 0.5 * (self._seconds + each)
-        part = slice(chunk.answered, chunk.answered + size)
-        chunk.answered += size
-        longest = max(each, seconds - SECONDS_A_PIECE)  # a piece ends with the candidate that takes longer than that
-        self.came.append(Came(chunk.tickets[part], chunk.rows[part], answers, longest))
+        self.came.append(Came(chunk.tickets[:size], chunk.rows[:size], answers, seconds))
+        self._alone.extend(_singles(chunk)[size:])  # skipped because of an earlier failure
 
-    def _after_death(self, tickets: Sequence[int], rows: Bits, how: object) -> None:
+    def _after_death(self, chunk: _Chunk, how: object) -> None:
         """Send the candidates of a dead worker again, singly; one that kills its worker when it is alone has failed."""
-        for index, ticket in enumerate(tickets):
-            row = rows[index : index + 1]
-            if len(tickets) == 1:
+        for one in _singles(chunk):
+            (ticket,) = one.tickets
+            if len(chunk.tickets) == 1:
                 self._deaths[ticket] = self._deaths.get(ticket, 0) + 1
             deaths = self._deaths.get(ticket, 0)
             ended_itself = isinstance(how, int) and how >= 0  # and would do so again
             if deaths >= (1 if ended_itself else _TRIES_ALONE):
                 self._deaths.pop(ticket)
-                error = f"the worker process ended ({_ending(how)}) with the candidate {self.shown(row[0])}"
-                self.came.append(Came([ticket], row, Answers.failed(1, error), 0.0))
+                self._fail(
+                    one, f"the worker process ended ({_ending(how)}) with the candidate {self.shown(one.rows[0])}"
+                )
             elif deaths and (how == -signal.SIGKILL or not isinstance(how, int)):
-                self._suspects.append((ticket, row))  # memory may be short for several at the same time, or an
-                # executor blames everything that was under way for one death
+                self._suspects.append(one)  # memory may be short for several at the same time, or an executor blames
+                # everything that was under way for one death
             else:
-                self._alone.append((ticket, row))
+                self._alone.append(one)
+
+    def _fail(self, one: _Chunk, error: str, seconds: float = 0.0) -> None:
+        self.came.append(Came(one.tickets, one.rows, Answers.failed(1, error), seconds))
 
     # ------------------------------------------------------------ deadlines
 
     def _until_next_deadline(self, until: float) -> float | None:
         """Return the seconds until the first deadline; None without any."""
-        first = min([until, *map(self._deadline, self._sent.values())])
+        first = min([until, *(chunk.deadline for chunk in self._sent.values())])
         return None if first == np.inf else max(0.0, first - self.clock())
 
-    def _deadline(self, chunk: _Chunk) -> float:
-        """Return when to give up waiting for a chunk."""
-        if self.lost_after is not None or self.timeout is None:
-            return chunk.lost_at
-        if chunk.began is None or chunk.answered == len(chunk.tickets):
-            return np.inf  # its worker is starting, or only the message that it is done is missing
-        return chunk.began + self.timeout
-
     def _give_up(self, now: float) -> None:
-        """End workers whose candidate takes too long: it has failed, and those after it are sent again."""
+        """End workers whose candidate takes too long."""
         for number, chunk in list(self._sent.items()):
-            if now < self._deadline(chunk):
+            if now < chunk.deadline:
                 continue
             self.pool.stop(number)
             del self._sent[number]
-            tickets, rows = chunk.tickets[chunk.answered :], chunk.rows[chunk.answered :]
             if self.lost_after is not None:
                 how = f"the executor returned no answer within {now - chunk.sent:.0f} s and may have lost it"
-                self._after_death(tickets, rows, how)
-                continue
-            assert self.timeout is not None
-            error = _too_slow(self.shown(rows[0]), self.timeout)
-            self.came.append(Came(tickets[:1], rows[:1], Answers.failed(1, error), self.timeout))
-            self._alone.extend((ticket, rows[i : i + 1]) for i, ticket in enumerate(tickets) if i)
+                self._after_death(chunk, how)
+            else:
+                assert self.timeout is not None
+                self._fail(chunk, _too_slow(self.shown(chunk.rows[0]), self.timeout), self.timeout)
 
 
-def _one(candidate: tuple[int, Bits]) -> _Chunk:
-    ticket, row = candidate
-    return _Chunk([ticket], row)
+def _singles(chunk: _Chunk) -> list[_Chunk]:
+    return [_Chunk([ticket], chunk.rows[i : i + 1]) for i, ticket in enumerate(chunk.tickets)]
 
 
 def _ending(how: object) -> str:

@@ -37,12 +37,6 @@ def hang(place: Path) -> None:
     time.sleep(1000)
 
 
-def parts(count: int) -> Iterator[int]:
-    yield from range(count)
-    if count == 3:
-        raise ValueError("three is too many")
-
-
 def pool_of_processes(method: str) -> list[int]:
     with multiprocessing.get_context(method).Pool(2) as pool:
         return pool.map(abs, [-1, -2])
@@ -51,16 +45,16 @@ def pool_of_processes(method: str) -> list[int]:
 def act(order: tuple[str, Any]) -> Any:
     """Do what a test asks for."""
     what = {"double": lambda value: 2 * value, "pid": lambda _: os.getpid(), "lock": lambda _: threading.Lock()}
-    what |= {"raise": raise_it, "parts": parts, "exit": os._exit, "signal": kill_it, "hang": hang}
+    what |= {"raise": raise_it, "exit": os._exit, "signal": kill_it, "hang": hang}
     what |= {"processes": pool_of_processes, "close": lambda _: os.closerange(3, 256)}
     return what[order[0]](order[1])
 
 
 def messages_of(pool: ProcessPool, count: int) -> list[Message]:
-    """Wait until a number of tickets have come to their end; parts come before."""
+    """Wait until a number of tickets have come to their end."""
     found: list[Message] = []
     deadline = time.monotonic() + 60
-    while sum(message.event is not Event.PART for message in found) < count:
+    while len(found) < count:
         assert time.monotonic() < deadline, found
         found += pool.wait(1)
     return found
@@ -72,15 +66,24 @@ def shared() -> Iterator[ProcessPool]:
         yield pool
 
 
+def until_idle(pool: ProcessPool) -> ProcessPool:
+    """Wait until all workers have started."""
+    deadline = time.monotonic() + 60
+    while pool.idle < pool.size:
+        assert time.monotonic() < deadline
+        assert pool.wait(1) == []
+    return pool
+
+
 @pytest.fixture
 def pool(shared: ProcessPool) -> Iterator[ProcessPool]:
     """Two workers that have nothing to do, before and after."""
-    assert shared.idle == shared.size == 2
-    yield shared
-    assert shared.idle == shared.size == 2
+    yield until_idle(shared)
+    assert until_idle(shared).size == 2
 
 
 def pids(pool: ProcessPool) -> set[int]:
+    until_idle(pool)
     for ticket in range(2):
         pool.start(ticket, ("pid", None))
     return {message.value for message in messages_of(pool, 2)}
@@ -113,14 +116,6 @@ def test_errors_come_as_text_and_end_no_process(pool: ProcessPool) -> None:
     assert (message.ticket, message.event) == ("b", Event.RAISED)
     assert "cannot pickle" in message.value
     assert pids(pool) == before
-
-
-@pytest.mark.parametrize(("count", "end"), [(0, None), (2, None), (3, "ValueError: three is too many")])
-def test_a_generator_returns_its_answer_in_parts(pool: ProcessPool, count: int, end: str | None) -> None:
-    pool.start("a", ("parts", count))
-    came = messages_of(pool, 1)
-    assert came[:-1] == [Message("a", Event.PART, part) for part in range(count)]
-    assert came[-1] == Message("a", Event.DONE if end is None else Event.RAISED, end)
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
@@ -209,6 +204,7 @@ def double(value):
 
 def ask():
     with ProcessPool(1, double) as pool:
+        pool.wait()  # until it has started
         pool.start(1, 21)
         while not (messages := pool.wait()):
             pass
@@ -270,6 +266,7 @@ CLOSED = """
 import os, sys
 from daedal.evaluation.process_pool import ProcessPool
 with ProcessPool(1, os.system) as pool:
+    pool.wait()
     pool.start(1, "echo said")
     while not (messages := pool.wait()):
         pass
@@ -327,7 +324,7 @@ def misbehave(order: tuple[str, Path]) -> None:
 def test_everything_that_a_worker_has_started_ends_with_it(way: str, tmp_path: Path) -> None:
     before, place = children(), tmp_path / "child"
     with ProcessPool(1, misbehave) as pool:
-        pool.start("a", (way, place))
+        until_idle(pool).start("a", (way, place))
         if way == "ends":
             assert messages_of(pool, 1) == [Message("a", Event.DIED, 3)]
         wait_until(place.exists)
@@ -346,6 +343,8 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_process_pool import ProcessPool, misbehave
 with ProcessPool(2, misbehave) as pool:
+    while pool.idle < 2:
+        pool.wait()
     pool.start(1, ("waits", Path(sys.argv[2])))
     pool.start(2, ("holds the lock", Path(sys.argv[3])))
     if sys.argv[4] == "forks" and os.fork() == 0:  # the child has a copy of everything that its parent has open
@@ -391,6 +390,8 @@ def act(word):
     return os.getpid()
 
 def pid(ticket):
+    while not pool.idle:
+        pool.wait()
     pool.start(ticket, "pid")
     while not (messages := pool.wait()):
         pass

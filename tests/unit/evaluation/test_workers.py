@@ -21,7 +21,7 @@ from daedal.evaluation.caller import Caller
 from daedal.evaluation.evaluation import Evaluation
 from daedal.evaluation.options import EvaluationOptions
 from daedal.evaluation.worker import Event, Message, PoolLost
-from daedal.evaluation.workers import ChunkFunction, WholeChunkFunction, Workers
+from daedal.evaluation.workers import ChunkFunction, Workers
 from daedal.types import to_text
 
 
@@ -31,7 +31,6 @@ class Sent:
     numbers: list[int]
     began: float
     beside: list[int]  # others under way at the same time
-    told: int = 0
 
 
 Fate = Callable[[Sent], tuple[Event, Any] | None]
@@ -41,7 +40,7 @@ Fate = Callable[[Sent], tuple[Event, Any] | None]
 class FakePool:
     """Workers that need as long as they are told to. Each thing sent takes its overhead, then each row its seconds.
 
-    What `fate` says of a chunk happens at its end. If `timed`, rows are told one by one, from `starting` on.
+    What `fate` says of a chunk happens at its end.
     """
 
     size: int = 2
@@ -49,8 +48,6 @@ class FakePool:
     overhead: float = 2**-11
     fate: Fate = lambda sent: None
     shuffle: Random | None = None
-    timed: bool = False
-    late_done: float = 0.0
     now: float = 100.0
     sent: list[Sent] = field(default_factory=list)
     under_way: list[Sent] = field(default_factory=list)
@@ -69,34 +66,22 @@ class FakePool:
         self.sent.append(sent)
         self.under_way.append(sent)
 
-    def events(self, sent: Sent) -> Iterator[tuple[float, Event, Any]]:
-        at = sent.began + self.overhead
-        if self.timed:
-            yield at, Event.PART, None
-        for number in sent.numbers:
-            at += self.seconds(number)
-            if self.timed:
-                yield at, Event.PART, (Answers(np.array([score(ROWS[number])])), self.seconds(number))
-        values, seconds = (
-            np.array([score(ROWS[number]) for number in sent.numbers]),
-            sum(map(self.seconds, sent.numbers)),
-        )
-        answer = (Event.DONE, None if self.timed else (Answers(values), seconds))
-        yield (at + self.late_done, *(self.fate(sent) or answer))
+    def end(self, sent: Sent) -> tuple[float, Event, Any]:
+        seconds = sum(map(self.seconds, sent.numbers))
+        values = np.array([score(ROWS[number]) for number in sent.numbers])
+        return (sent.began + self.overhead + seconds, *(self.fate(sent) or (Event.DONE, (Answers(values), seconds))))
 
     def wait(self, timeout: float | None = None) -> list[Message]:
-        events = [(event, sent) for sent in self.under_way for event in list(self.events(sent))[sent.told :]]
-        first = min(event[0] for event, _ in events)
+        ends = [(self.end(sent), sent) for sent in self.under_way]
+        first = min(end[0] for end, _ in ends)
         self.now = max(self.now, min(first, self.now + (math.inf if timeout is None else timeout)))
         assert self.now < math.inf, "it would wait for ever"
-        arrived = [(event, sent) for event, sent in events if event[0] <= self.now]
-        if self.shuffle is not None and not self.timed:
+        arrived = [(end, sent) for end, sent in ends if end[0] <= self.now]
+        if self.shuffle is not None:
             self.shuffle.shuffle(arrived)
-        for event, sent in arrived:
-            sent.told += 1
-            if event[1] is not Event.PART:
-                self.under_way.remove(sent)
-        return [Message(sent.ticket, *event[1:]) for event, sent in arrived]
+        for _, sent in arrived:
+            self.under_way.remove(sent)
+        return [Message(sent.ticket, *end[1:]) for end, sent in arrived]
 
     def stop(self, ticket: Hashable) -> None:
         self.stopped.append(ticket)
@@ -254,19 +239,12 @@ def test_what_a_worker_skipped_behind_a_failure_is_evaluated_if_more_is_asked_fo
 # Timeouts and lost workers
 
 
-def test_a_candidate_that_hangs_has_failed_and_those_behind_it_are_sent_again() -> None:
+def test_a_candidate_that_hangs_has_failed_and_its_worker_is_ended() -> None:
     hanging = {100, 102, 333}
-    pool = FakePool(seconds=lambda number: math.inf if number in hanging else 0.001, timed=True)
+    pool = FakePool(seconds=lambda number: math.inf if number in hanging else 0.001)
     errors = check(pool.evaluation(timeout=2.0), 400, hanging)
     assert all(f"timeout=2 s for the candidate {to_text(ROWS[number])}" in error for number, error in errors.items())
     assert len(pool.stopped) == len(set(pool.stopped)) == 3
-
-
-@pytest.mark.parametrize("slow", [{"overhead": 30.0}, {"late_done": 3.0}])  # to start, or to say that it is done
-def test_only_the_time_of_a_candidate_counts(slow: dict[str, float]) -> None:
-    pool = FakePool(seconds=lambda number: 0.09, timed=True, **slow)
-    check(pool.evaluation(timeout=0.1), 30)
-    assert pool.stopped == []
 
 
 def test_an_executor_that_loses_a_task_gets_it_once_more_and_then_it_has_failed() -> None:
@@ -309,33 +287,21 @@ def odd(row: np.ndarray) -> float:
     return float(row.sum())
 
 
-def test_the_functions_of_workers_travel_and_agree() -> None:
-    caller = Caller(odd, vectorized=False)
-    for function in (WholeChunkFunction(caller), WholeChunkFunction(caller, 60.0)):
-        answers, seconds = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(X)))
-        assert np.array_equal(answers.values, [1.0, np.nan, 3.0], equal_nan=True)
-        assert set(answers.errors) == {1}
-        assert "ValueError: two for the candidate 110" in answers.errors[1]
-        assert 0 <= seconds < 60
-    began, *each = pickle.loads(pickle.dumps(ChunkFunction(caller, timed=True)))(X)
-    assert began is None
-    assert np.array_equal([piece[0].values for piece in each], [[1.0], [np.nan], [3.0]], equal_nan=True)
-    assert [piece[0].errors for piece in each] == [{}, {0: answers.errors[1]}, {}]
+@pytest.mark.parametrize("timeout", [None, 60.0])
+def test_the_function_of_workers_travels(timeout: float | None) -> None:
+    function = pickle.loads(pickle.dumps(ChunkFunction(Caller(odd, vectorized=False), timeout=timeout)))
+    answers, seconds = pickle.loads(pickle.dumps(function(X)))
+    assert np.array_equal(answers.values, [1.0, np.nan, 3.0], equal_nan=True)
+    assert set(answers.errors) == {1}
+    assert "ValueError: two for the candidate 110" in answers.errors[1]
+    assert 0 <= seconds < 60
+    misuse = ChunkFunction(Caller(lambda row: None if row.all() else 0.0, vectorized=False), timeout=timeout)
+    assert isinstance(misuse(X), ObjectiveMisuse)
 
 
 def test_a_chunk_may_end_with_its_first_failure() -> None:
-    caller = Caller(odd, vectorized=False)
-    answers, _ = WholeChunkFunction(caller, first_failure_only=True)(X[[1, 0, 1]])  # type: ignore[misc]
-    ((same, _),) = ChunkFunction(caller, first_failure_only=True)(X[[1, 0, 1]])  # type: ignore[misc]
-    assert len(answers.values) == len(same.values) == len(answers.errors) == len(same.errors) == 1
-
-
-def test_an_error_of_the_function_is_returned_after_the_answers_before_it() -> None:
-    caller = Caller(lambda row: None if row.all() else 0.0, vectorized=False)
-    assert isinstance(WholeChunkFunction(caller)(X), ObjectiveMisuse)
-    assert isinstance(WholeChunkFunction(caller, 60.0)(X), ObjectiveMisuse)
-    (answers, _), misuse = ChunkFunction(caller)(X)  # type: ignore[misc]
-    assert (answers.values.tolist(), type(misuse)) == ([0.0, 0.0], ObjectiveMisuse)
+    answers, _ = ChunkFunction(Caller(odd, vectorized=False), first_failure_only=True)(X[[1, 0, 1]])  # type: ignore[misc]
+    assert len(answers.values) == len(answers.errors) == 1
 
 
 def test_a_candidate_that_hangs_in_an_external_worker_is_left_alone() -> None:
@@ -347,9 +313,9 @@ def test_a_candidate_that_hangs_in_an_external_worker_is_left_alone() -> None:
         return float(row.sum())
 
     try:
-        answers, seconds = WholeChunkFunction(Caller(hangs, vectorized=False), 2.0)(X)  # type: ignore[misc]
+        answers, seconds = ChunkFunction(Caller(hangs, vectorized=False), timeout=2.0)(X[1:2])  # type: ignore[misc]
     finally:
         released.set()
-    assert np.array_equal(answers.values, [1.0, np.nan, 3.0], equal_nan=True)
-    assert "timeout=2 s for the candidate 110" in answers.errors[1]
+    assert np.isnan(answers.values).all()
+    assert "timeout=2 s for the candidate 110" in answers.errors[0]
     assert seconds >= 2.0
