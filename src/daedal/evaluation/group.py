@@ -75,10 +75,15 @@ class Group:
 
 
 def _started_guard(group: int) -> subprocess.Popen[bytes] | None:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with suppress(OSError):  # without a shell, or room for one more process, nothing is guarded
-        script = ["/bin/sh", "-c", _GUARD.format(group)]
-        return subprocess.Popen(script, stdin=subprocess.PIPE, cwd="/", start_new_session=True, **quiet)
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD.format(group)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
     return None
 
 

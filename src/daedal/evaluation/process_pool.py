@@ -1,8 +1,7 @@
 """A pool of worker processes. If one of them dies or hangs, the others go on, and nothing is left of it.
 
-The pools of other packages leave something: with loky the death of one process fails everything that is under way, and a
-task that hangs cannot be ended. Pebble can do both, but leaves the processes that a worker has started, and also the
-workers if this process is killed.
+The pools of other packages leave something. With loky, the death of one process fails everything that is under way, and
+a task that hangs cannot be ended. Pebble can do both, but leaves the processes that a worker has started.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ class RunningProgram:
                 if has_ended and self.stdout.closed:
                     return
                 if leave_at is None and (has_ended or (self.persistent and (self.stdin.closed or self.stdout.closed))):
-                    # Other processes may still hold its pipes. Those that print on its behalf get a moment, and no more.
+                    # Other processes may still hold its pipes. Those that print on its behalf get a moment.
                     leave_at = now + _GRACE
                 if leave_at is not None and now >= leave_at:
                     return
@@ -340,8 +340,8 @@ class RunningProgram:
             raise self._error(f"{self._ending()}; run it by hand to see why")
         if self.persistent and len(self.lines) < self.rows:  # where the rest may be half a number
             raise self._error(
-                f"{self._ending()} after {len(self.lines)} of {self.rows:,} answers; a persistent program has to answer "
-                "line by line until its input ends"
+                f"{self._ending()} after {len(self.lines)} of {self.rows:,} answers; a persistent program has to "
+                "answer line by line until its input ends"
             )
         self.lines.append(self.rest)  # the last line may lack its end
         while self.lines and not self.lines[-1].strip():
@@ -386,8 +386,8 @@ class RunningProgram:
 
     def _wrong_number(self, came: str) -> ObjectiveError:
         return self._error(
-            f"printed {came} for {self.rows:,} candidates; print one line for each line that it reads, and nothing else, "
-            "to standard output"
+            f"printed {came} for {self.rows:,} candidates; print one line for each line that it reads, and nothing "
+            "else, to standard output"
         )
 
     def _too_late(self) -> ObjectiveError:

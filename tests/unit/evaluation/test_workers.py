@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
