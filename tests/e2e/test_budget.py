@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,13 +57,6 @@ def test_a_budget_that_pays_for_nothing_is_a_warning_before_the_first_call() -> 
     with pytest.warns(daedal.BudgetWarning) as caught:
         daedal.maximize(counted, 30, algorithm="umda", popsize=80, max_evaluations=100)
     assert [one.filename for one in caught] == [__file__]
-
-
-def test_it_is_said_once_and_not_again_when_a_run_goes_on(tmp_path: Path) -> None:
-    path, run = tmp_path / "run.ckpt", {"algorithm": "umda", "popsize": 80, "max_evaluations": 100}
-    with pytest.warns(daedal.BudgetWarning):
-        daedal.maximize("onemax:n=30", checkpoint=path, callback=lambda record: True, **run)
-    assert daedal.resume(path).evaluations == 100
 
 
 def test_the_command_line_warns_in_one_line(cli: Cli) -> None:
@@ -133,7 +125,5 @@ class Counting(UMDA):
 def test_no_kernel_is_compiled_that_is_not_used(most: int | None, prepared: int) -> None:
     Counting.prepared = 0
     run: dict[str, Any] = {"algorithm": Counting(), "popsize": 50, "seed": 1, "max_evaluations": most}
-    daedal.maximize("onemax:n=20", max_generations=0, **run)
-    assert Counting.prepared == 0
     daedal.maximize("onemax:n=20", **run)
     assert Counting.prepared == prepared

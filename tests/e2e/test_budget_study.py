@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import re
 import signal
 import statistics
 import subprocess
@@ -79,7 +78,7 @@ def test_what_was_killed_ends_as_if_it_never_was(folder: Path, here: Any, tmp_pa
 def test_each_run_is_that_of_its_seed_with_its_budget(folder: Path) -> None:
     rows = stored(folder / "results.db").values()
     for row in [row for row in rows if row["problem"] == "trap:k=4,n=12"][::3]:
-        how = {"algorithm": row["algorithm"], "popsize": row["popsize"], "seed": row["seed"]}
+        how = {"algorithm": row["preset"], "popsize": row["popsize"], "seed": row["seed"]}
         result = daedal.maximize("trap:k=4,n=12", max_evaluations=row["budget"], **how)
         assert (row["best"], row["evaluations"], row["stop"]) == (
             result.fitness,
@@ -97,7 +96,7 @@ def test_the_table_has_what_the_runs_say(folder: Path, here: Any) -> None:
     found = {}
     for line in lines:
         place = (line["problem"], line["budget"], names[line["algorithm"]])
-        of_cell = [row for row in rows if (row["problem"], row["budget"], row["algorithm"]) == place]
+        of_cell = [row for row in rows if (row["problem"], row["budget"], row["preset"]) == place]
         best, calls = [row["best"] for row in of_cell], [row["evaluations"] for row in of_cell]
         found[place] = {row["seed"]: row["best"] for row in of_cell}
         assert (line["runs"], line["complete"], line["failed"]) == (8, True, 0)
@@ -153,14 +152,6 @@ def test_what_makes_no_sense_with_budgets_is_one_line(
         refused(here(*run), says)
     (tmp_path / "study.toml").write_text(f"{base}budgets = [100]\nruns = 1\n")
     refused(here(*run, "--confirm", 5), "leave out --confirm")
-
-
-def test_the_study_of_the_docs_is_one(tmp_path: Path) -> None:
-    docs = Path(__file__).parents[2] / "docs" / "studies.md"
-    (text,) = re.findall(r"cat > budgets.toml <<'END'\n(.*?)END\n", docs.read_text(), re.DOTALL)
-    (tmp_path / "budgets.toml").write_text(text)
-    study = Study.from_file(tmp_path / "budgets.toml")
-    assert (study.budgets, len(study.cells())) == ((300, 1000), 18)
 
 
 # compare --budget

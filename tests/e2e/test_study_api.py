@@ -123,7 +123,7 @@ def test_a_store_is_opened_without_what_made_it(made: daedal.StoredStudy) -> Non
     assert again.table().markdown() == made.table().markdown()
     assert again.status().total("done") == made.status().total("done")
     assert again.run(workers=1) is again  # nothing is left, and its problems are daedal's own
-    with pytest.raises(ValueError, match="got 7"):
+    with pytest.raises(ValueError, match="has no study 7"):
         daedal.study(store=made.store, number=7)
     with pytest.raises(FileNotFoundError, match="no such file"):
         daedal.study(store=made.store.with_name("none.db"))

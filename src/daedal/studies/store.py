@@ -13,7 +13,7 @@ import platform
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
@@ -372,8 +372,8 @@ class Store:
     def _select(self, names: Iterable[str]) -> Iterator[Any]:
         with _FORMAT.explained(self.path):
             cursor = self._connection.execute(f"SELECT {', '.join(names)} FROM runs ORDER BY rowid")
-            with closing(cursor):
-                yield from cursor
+            while found := cursor.fetchmany(1000):  # which leaves nothing to be closed later than the connection
+                yield from found
 
     def _query(self, sql: str, *values: object) -> list[Any]:
         with _FORMAT.explained(self.path):
