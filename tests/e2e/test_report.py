@@ -1,4 +1,4 @@
-"""`daedal report`: pages of saved runs, checkpoints and stores, as files and served."""
+"""`daedal report`: pages of runs and stores, as files and served."""
 
 from __future__ import annotations
 
@@ -49,26 +49,19 @@ def page(path: str) -> PageReader:
     return read_html(Path(path).read_text(encoding="utf-8"))
 
 
-def test_a_saved_run_becomes_a_page_again_and_again(here: Cli, folder: Path) -> None:
+def test_a_run_file_becomes_a_page_again_and_again(here: Cli, folder: Path) -> None:
     words = ("solve", "trap:k=4,n=16", "-a", "dae", "--popsize", 60, "--max-generations", 3, "--seed", 1)
-    assert here(*words, "--save", "run.npz").returncode == 0
+    assert here(*words, "--run", "run.db").returncode == 0
     for _ in range(2):
-        done = here("report", "run.npz", "-o", "report.html")
+        done = here("report", "run.db", "-o", "report.html")
         assert (done.returncode, done.stdout) == (0, "")
         assert "report.html" in done.stderr
     shown = page("report.html")
     assert shown.sections()[0] == "answer"
     assert {"progress", "time", "entropy", "curves", "epochs"} <= set(shown.figures)
-    again = daedal.load("run.npz").again
+    again = daedal.load("run.db").again
     assert again
     assert again in shown.text
-
-
-def test_a_checkpoint_that_goes_on_becomes_a_page(here: Cli, folder: Path) -> None:
-    words = ("solve", "onemax:n=30", "-a", "umda", "--popsize", 40, "--max-generations", 2, "--seed", 1)
-    here(*words, "--checkpoint", "run.ckpt", "--every", 1)
-    assert here("report", "run.ckpt", "-o", "report.html").returncode == 0
-    assert "evaluations" in page("report.html").text
 
 
 def test_a_store_becomes_a_page_with_every_text_escaped(here: Cli, folder: Path) -> None:
@@ -108,28 +101,28 @@ def test_a_study_without_any_run_has_a_page(here: Cli, folder: Path) -> None:
 
 def test_what_cannot_be_reported_is_one_line(here: Cli, refused: Refused, folder: Path) -> None:
     Path("text.html").write_text("mine")
-    Path("garbage.npz").write_bytes(b"PK\3\4garbage")
+    Path("garbage.db").write_bytes(b"SQLite format 3\0garbage")
     with sqlite3.connect("other.db") as other:
         other.execute("CREATE TABLE mine (x)")
     other.close()
-    here("solve", "onemax:n=8", "--seed", 1, "--save", "run.npz")
+    here("solve", "onemax:n=8", "--seed", 1, "--run", "run.db")
     os.mkfifo("pipe")
     for words, says in {
-        ("run.npz",): "-o report.html",
-        ("run.npz", "-o", "x.html", "--watch"): "got both",
-        ("run.npz", "-o", "-"): "expected a file",
-        ("run.npz", "-o", "x.html", "--port", "80"): "--watch",
-        ("run.npz", "-o", "run.npz"): "files of their own",
-        ("run.npz", "-o", "text.html"): "stays as it is",
-        ("run.npz", "-o", "no/x.html"): "no folder",
-        ("run.npz", "-o", "x.html", "--study", "1"): "store of a study",
-        ("nothing.npz", "-o", "x.html"): "found nothing there",
+        ("run.db",): "-o report.html",
+        ("run.db", "-o", "x.html", "--watch"): "cannot be combined",
+        ("run.db", "-o", "-"): "standard output",
+        ("run.db", "-o", "x.html", "--port", "80"): "--watch",
+        ("run.db", "-o", "run.db"): "files of their own",
+        ("run.db", "-o", "text.html"): "stays as it is",
+        ("run.db", "-o", "no/x.html"): "no folder",
+        ("run.db", "-o", "x.html", "--study", "1"): "store of a study",
+        ("nothing.db", "-o", "x.html"): "found nothing there",
         (".", "-o", "x.html"): "not a file",
         ("pipe", "-o", "x.html"): "not a file",
         ("text.html", "-o", "x.html"): "text.html",
-        ("garbage.npz", "-o", "x.html"): "garbage.npz",
-        ("other.db", "-o", "x.html"): "something else",
-        ("run.npz", "--watch", "--port", "70000"): "65535",
+        ("garbage.db", "-o", "x.html"): "garbage.db",
+        ("other.db", "-o", "x.html"): "not a store",
+        ("run.db", "--watch", "--port", "70000"): "65535",
     }.items():
         refused(here("report", *words), says)
     assert not Path("x.html").exists()
@@ -153,8 +146,8 @@ def asked(port: int, method: str = "GET", path: str = "/", **headers: str) -> tu
 def test_the_server_answers_for_its_page_and_for_nothing_else(
     here: Cli, folder: Path, plain_environment: dict[str, str]
 ) -> None:
-    here("solve", "onemax:n=8", "--seed", 1, "--save", "run.npz")
-    with watched(plain_environment, "run.npz") as (port, _):
+    here("solve", "onemax:n=8", "--seed", 1, "--run", "run.db")
+    with watched(plain_environment, "run.db") as (port, _):
         status, headers, text = asked(port)
         assert status == 200
         assert read_html(text).sections()[0] == "answer"
@@ -166,10 +159,10 @@ def test_the_server_answers_for_its_page_and_for_nothing_else(
         assert (status, text) == (200, "")
         assert int(headers["content-length"]) > 1_000_000
         for path in (
-            "/run.npz",
-            "/../run.npz",
+            "/run.db",
+            "/../run.db",
             "/mine.py",
-            "//run.npz",
+            "//run.db",
             "/index.html",
             "/?x",
             "/data/",
@@ -201,19 +194,20 @@ def _listening(port: int) -> set[str]:
 
 
 def test_a_port_that_is_taken_is_one_line(here: Cli, refused: Refused, folder: Path) -> None:
-    here("solve", "onemax:n=8", "--seed", 1, "--save", "run.npz")
+    here("solve", "onemax:n=8", "--seed", 1, "--run", "run.db")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        refused(here("report", "run.npz", "--watch", "--port", taken.getsockname()[1]), "cannot listen")
+        refused(here("report", "run.db", "--watch", "--port", taken.getsockname()[1]), "cannot listen")
 
 
 def test_news_come_when_the_source_changes_and_the_last_good_page_stays(
     here: Cli, folder: Path, plain_environment: dict[str, str]
 ) -> None:
-    solve = ("solve", "onemax:n=8", "--save", "run.npz", "--seed")
-    here(*solve, 1)
-    with watched(plain_environment, "run.npz") as (port, _):
+    for seed in (1, 2):
+        here("solve", "onemax:n=8", "--run", f"{seed}.db", "--seed", seed)
+    Path("1.db").rename("run.db")
+    with watched(plain_environment, "run.db") as (port, _):
 
         def news(version: str) -> Any:
             return json.loads(asked(port, path=f"/data?version={version}")[2])
@@ -221,19 +215,19 @@ def test_news_come_when_the_source_changes_and_the_last_good_page_stays(
         first = news("")
         assert {"body", "figures", "version", "note", "title"} <= set(first)
         assert "body" not in news(first["version"])
-        here(*solve, 2)
+        Path("2.db").replace("run.db")
         second = news(first["version"])
         assert "seed 2" in second["body"]
-        whole = Path("run.npz").read_bytes()
-        Path("run.npz").write_bytes(whole[:500])
+        whole = Path("run.db").read_bytes()
+        Path("run.db").write_bytes(whole[:500])
         damaged = news(second["version"])
         assert damaged["bad"]
         assert "cannot be read" in damaged["note"]
         assert "body" not in damaged
         assert "seed 2" in asked(port)[2]
-        Path("run.npz").unlink()
+        Path("run.db").unlink()
         assert news(second["version"])["bad"]
-        Path("run.npz").write_bytes(whole)
+        Path("run.db").write_bytes(whole)
         assert not news(second["version"])["bad"]
 
 
@@ -241,12 +235,12 @@ def test_a_store_that_is_looked_at_is_never_locked(here: Cli, folder: Path, plai
     from daedal.studies.store import Store
 
     here("study", "run", "study.toml", "--store", "s.db", "--workers", 1, "--full-grid")
-    with watched(plain_environment, "s.db") as (port, _), Store("s.db", timeout=0.0) as writer:
+    with watched(plain_environment, "s.db") as (port, _), Store("s.db") as writer:
         study, _, _ = writer.study()
         cell = study.cells()[0]
         versions = set()
         for seed in range(100, 120):
-            writer.record(cell, seed, "an error", status="failed")  # without any wait for a lock
+            writer.record(cell, seed, "an error", status="failed")
             versions.add(json.loads(asked(port, path="/data")[2])["version"])
         assert versions
         writer.remember(study, confirm=3)
