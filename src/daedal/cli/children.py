@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from daedal.evaluation.signals import ENDINGS
+
 _TOKEN = "DAEDAL_COMMAND"
 """An environment variable that identifies a descendant whose parent has ended."""
 
-_ENDINGS = {signal.SIGTERM, signal.SIGHUP}
+_ENDINGS = set(ENDINGS) - {signal.SIGINT}
 _DONE = b"\0"  # no signal has this number
 
 
@@ -22,9 +24,9 @@ def children_ended() -> Iterator[None]:
     """Kill the command's descendants when SIGTERM or SIGHUP arrives, and at the end if Ctrl-C arrived.
 
     A thread does it, because handlers written in Python do not run while `os.system` waits for a child. Ctrl-C reaches
-    the whole group by itself, so only those that ignored it are left at the end.
+    the whole group by itself, so only those that ignored it are left at the end. On Windows nothing is done.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or not hasattr(os, "killpg"):
         yield
         return
     reader, writer = os.pipe()

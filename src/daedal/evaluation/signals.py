@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that ask a process to end."""
+ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that ask a process to end; Windows has no SIGHUP."""
 
 
 class Interrupts:
@@ -29,7 +29,7 @@ class Interrupts:
         try:
             with self._block:
                 if threading.current_thread() is threading.main_thread():
-                    for number in _ENDINGS:
+                    for number in ENDINGS:
                         if callable(handler := signal.getsignal(number)):
                             self._before[number] = handler
                             signal.signal(number, self._handle)
@@ -110,7 +110,7 @@ def ended_properly() -> Iterator[list[int]]:
         came.append(number)
         raise EndRequest(signal_name(number))
 
-    ours = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores
+    ours = [one for one in ENDINGS[1:] if signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores
     for one in ours:
         signal.signal(one, leave)
     try:

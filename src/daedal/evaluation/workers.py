@@ -7,7 +7,6 @@ there is a timeout, each candidate is sent alone, so that its time is known.
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections import deque
@@ -31,6 +30,8 @@ _CHUNK_SECONDS = 0.1
 _OVERHEADS_A_CHUNK = 4  # the least that a chunk takes, in multiples of the time of sending one
 
 _TRIES_ALONE = 2  # of a candidate whose process was killed: once may be chance, or the fault of another candidate
+
+_KILLED = -9  # by SIGKILL, which Windows lacks
 
 Reply: TypeAlias = tuple[Answers, float] | ObjectiveError
 """Answers for the first candidates of a chunk and the seconds that they took, or the error that ends the run."""
@@ -334,7 +335,7 @@ class Workers:
                 self._fail(
                     one, f"the worker process ended ({_ending(how)}) with the candidate {self.shown(one.rows[0])}"
                 )
-            elif deaths and (how == -signal.SIGKILL or not isinstance(how, int)):
+            elif deaths and (how == _KILLED or not isinstance(how, int)):
                 self._suspects.append(one)  # memory may be short for several at the same time, or an executor blames
                 # everything that was under way for one death
             else:

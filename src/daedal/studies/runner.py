@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import pickle
-import signal
 import statistics
 import sys
 import time
@@ -21,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 from daedal.evaluation.executor_pool import ExecutorPool
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
 from daedal.evaluation.process_pool import ProcessPool
-from daedal.evaluation.signals import signal_name
+from daedal.evaluation.signals import ENDINGS, signal_name
 from daedal.evaluation.worker import Event, Message, pack, unpack
 from daedal.limits import StopReason
 from daedal.objectives.bound import objective_size
@@ -113,7 +112,7 @@ _MOST_KILLS = 5
 """How often a run may be killed from outside before it counts as failed."""
 
 _AGAIN = "; the next time "
-_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_FROM_OUTSIDE = {*ENDINGS, 9}  # SIGKILL, which Windows lacks
 
 
 class Schedule:
