@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal import kernels
+from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
 from daedal.settings.checks import check_multiple, check_whole
 from daedal.types import Bits, Fitness
@@ -51,7 +51,7 @@ class OneMax(_BestIsAllOnes):
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        return fill_fitness(kernels.landscapes.onemax, x, self.n)
+        return fill_fitness(count_ones, x, self.n)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class LeadingOnes(_BestIsAllOnes):
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        return fill_fitness(kernels.combinatorial.leadingones, x, self.n)
+        return fill_fitness(count_leading_ones, x, self.n)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Trap(_BestIsAllOnes):
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        return fill_fitness(kernels.landscapes.trap, x, self.n, self.k)
+        return fill_fitness(sum_traps, x, self.n, self.k)
 
 
 @dataclass(frozen=True)
@@ -147,4 +147,70 @@ class HIFF(_BestIsAllOnes):
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        return fill_fitness(kernels.landscapes.hiff, x, self.n, np.empty(self.n, dtype=np.uint8))
+        return fill_fitness(sum_uniform_blocks, x, self.n, np.empty(self.n, dtype=np.uint8))
+
+
+# ------------------------------------------------------------ kernels
+
+# Any non-zero entry of x counts as a one, so that no entry, however wrong, can lead an index out of its table.
+
+
+@njit(**EXACT)
+def count_ones(x: Bits, out: Fitness) -> None:
+    """Count the ones of each row."""
+    rows, n = x.shape
+    for r in range(rows):
+        ones = 0
+        for i in range(n):
+            if x[r, i]:
+                ones += 1
+        out[r] = ones
+
+
+@njit(**EXACT)
+def count_leading_ones(x: Bits, out: Fitness) -> None:
+    """Count the ones before the first zero of each row."""
+    rows, n = x.shape
+    for r in range(rows):
+        ones = 0
+        while ones < n and x[r, ones]:
+            ones += 1
+        out[r] = ones
+
+
+@njit(**EXACT)
+def sum_traps(x: Bits, k: int, out: Fitness) -> None:
+    """Sum the deceptive traps over blocks of k neighbouring bits."""
+    rows, n = x.shape
+    for r in range(rows):
+        total = 0
+        for start in range(0, n, k):
+            ones = 0
+            for i in range(start, start + k):
+                if x[r, i]:
+                    ones += 1
+            total += k if ones == k else k - 1 - ones
+        out[r] = total
+
+
+@njit(**EXACT)
+def sum_uniform_blocks(x: Bits, work: Bits, out: Fitness) -> None:
+    """Sum the sizes of all uniform blocks, single bits included; work, shape (n,), is overwritten."""
+    rows, n = x.shape
+    for r in range(rows):
+        total = n
+        for i in range(n):
+            work[i] = 1 if x[r, i] else 0
+        blocks, size = n // 2, 2
+        while blocks > 0:
+            # work[b] is the common bit of block b of the level below, or 2 where its bits differ.
+            for b in range(blocks):
+                left = work[2 * b]
+                if left != work[2 * b + 1]:
+                    left = 2
+                work[b] = left
+                if left != 2:
+                    total += size
+            blocks //= 2
+            size *= 2
+        out[r] = total

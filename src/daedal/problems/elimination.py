@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
+from daedal.compilation import EXACT, njit
 from daedal.settings.checks import readable_bytes
 from daedal.types import Bits
 
@@ -201,9 +201,9 @@ def _message(v: int, seen: list[int], factors: list[tuple[_Table, dict[int, int]
     ]
     for c, start in enumerate(range(0, rows, chunk)):
         for table, step, high, low in parts:
-            kernels.landscapes.add_factor(table, high[c], step, low, zero, one)
+            add_factor(table, high[c], step, low, zero, one)
         bits = choice[start // 8 : (start + chunk + 7) // 8]
-        kernels.landscapes.keep_better(zero, one, message[start : start + chunk], bits)
+        keep_better(zero, one, message[start : start + chunk], bits)
     return message, choice
 
 
@@ -213,3 +213,39 @@ def _offsets(seen: Sequence[int], weights: dict[int, int]) -> NDArray[np.int64]:
     for u in seen:
         offsets = np.concatenate([offsets, offsets + weights.get(u, 0)])
     return offsets
+
+
+# ------------------------------------------------------------ kernels
+
+
+@njit(**EXACT)
+def add_factor(
+    table: NDArray[np.float64],
+    base: int,
+    step: int,
+    low: NDArray[np.int64],
+    zero: NDArray[np.float64],
+    one: NDArray[np.float64],
+) -> None:
+    """Add to zero[r] and one[r] the table's entry for row r with the eliminated bit 0 and 1.
+
+    Row r reads table[base + low[r]], and `step` entries further where the bit is one.
+    """
+    for r in range(low.shape[0]):
+        i = base + low[r]
+        zero[r] += table[i]
+        one[r] += table[i + step]
+
+
+@njit(**EXACT)
+def keep_better(
+    zero: NDArray[np.float64], one: NDArray[np.float64], message: NDArray[np.float64], choice: NDArray[np.uint8]
+) -> None:
+    """Store the larger of zero[r] and one[r], and which it was in bit r of choice; empty zero and one."""
+    for r in range(zero.shape[0]):
+        if one[r] > zero[r]:
+            message[r] = one[r]
+            choice[r >> 3] |= np.uint8(1 << (r & 7))
+        else:
+            message[r] = zero[r]
+        zero[r] = one[r] = 0.0

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
+from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
@@ -128,13 +128,13 @@ class Knapsack:
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the profit, shape (rows,), of each row of x, shape (rows, n)."""
-        return fill_fitness(kernels.combinatorial.weighted_ones, x, self.n, self.profits)
+        return fill_fitness(weighted_ones, x, self.n, self.profits)
 
     def violations(self, x: Bits) -> NDArray[np.float64]:
         """Give the load less the capacity, shape (rows, m): at most 0 where the items of a row can be carried."""
         check_bits(x, self.n)
         out = np.empty((len(x), len(self.capacities)))
-        kernels.combinatorial.excess_loads(np.ascontiguousarray(x), self.weights, self.capacities, out)
+        excess_loads(np.ascontiguousarray(x), self.weights, self.capacities, out)
         return out
 
 
@@ -153,3 +153,35 @@ def _pack(profits: NDArray[np.float64], weights: NDArray[np.int64], capacity: in
             row[i] = 1
             capacity -= int(weights[i])
     return row
+
+
+# ------------------------------------------------------------ kernels
+
+# Any non-zero entry of x counts as a one, so that no entry, however wrong, can lead an index out of its table.
+
+
+@njit(**EXACT)
+def weighted_ones(x: Bits, weights: NDArray[np.float64], out: Fitness) -> None:
+    """Sum the weights, shape (n,), of the ones of each row."""
+    rows, n = x.shape
+    for r in range(rows):
+        total = 0.0
+        for i in range(n):
+            if x[r, i]:
+                total += weights[i]
+        out[r] = total
+
+
+@njit(**EXACT)
+def excess_loads(
+    x: Bits, weights: NDArray[np.float64], capacities: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Fill out, shape (rows, m), with the weights, shape (m, n), of the ones of each row, less the capacities."""
+    rows, n = x.shape
+    for r in range(rows):
+        for c in range(weights.shape[0]):
+            total = 0.0
+            for i in range(n):
+                if x[r, i]:
+                    total += weights[c, i]
+            out[r, c] = total - capacities[c]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
+from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
 from daedal.problems.exact import QUICK_MEMORY, SumOfTables
 from daedal.problems.satisfying import satisfying_row
@@ -124,7 +124,7 @@ class MaxSat(SumOfTables):
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        return fill_fitness(kernels.combinatorial.clause_sum, x, self.n, *self._literals, self._weights)
+        return fill_fitness(clause_sum, x, self.n, *self._literals, self._weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,7 +186,7 @@ class HardMaxSat(MaxSat):
         """
         check_bits(x, self.n)
         out = np.empty((len(x), len(self.hard)))
-        kernels.combinatorial.clause_lacks(np.ascontiguousarray(x), *self._hard_literals, out)
+        clause_lacks(np.ascontiguousarray(x), *self._hard_literals, out)
         return out
 
 
@@ -212,3 +212,42 @@ def _table(clause: Sequence[int], satisfied: float, failed: float) -> NDArray[np
     if not any(-literal in clause for literal in clause):  # else it holds whatever comes
         table[sum((-variable in clause) << place for place, variable in enumerate(reversed(variables)))] = failed
     return table
+
+
+# ------------------------------------------------------------ kernels
+
+# Any non-zero entry of x counts as a one, so that no entry, however wrong, can lead an index out of its table.
+
+
+@njit(**EXACT)
+def clause_sum(
+    x: Bits,
+    starts: NDArray[np.int64],
+    variables: NDArray[np.int64],
+    wanted: Bits,
+    weights: NDArray[np.float64],
+    out: Fitness,
+) -> None:
+    """Sum the weights of clauses in which a variable is as wanted; clause c has literals starts[c]..starts[c + 1]."""
+    for r in range(x.shape[0]):
+        total = 0.0
+        for c in range(starts.shape[0] - 1):
+            for p in range(starts[c], starts[c + 1]):
+                if (x[r, variables[p]] != 0) == (wanted[p] != 0):
+                    total += weights[c]
+                    break
+        out[r] = total
+
+
+@njit(**EXACT)
+def clause_lacks(
+    x: Bits, starts: NDArray[np.int64], variables: NDArray[np.int64], wanted: Bits, out: NDArray[np.float64]
+) -> None:
+    """Fill out, shape (rows, clauses), with 1 less the number of literals of the clause that hold."""
+    for r in range(x.shape[0]):
+        for c in range(starts.shape[0] - 1):
+            hold = 0
+            for p in range(starts[c], starts[c + 1]):
+                if (x[r, variables[p]] != 0) == (wanted[p] != 0):
+                    hold += 1
+            out[r, c] = 1 - hold

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
+from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
 from daedal.problems.exact import QUICK_MEMORY, SumOfTables
 from daedal.settings.checks import check_whole
@@ -96,4 +96,24 @@ class PairSum(SumOfTables):
 
     def evaluate(self, x: Bits) -> Fitness:
         """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        return fill_fitness(kernels.combinatorial.pair_sum, x, self.n, self.pairs, self.weights, self._table)
+        return fill_fitness(pair_sum, x, self.n, self.pairs, self.weights, self._table)
+
+
+# ------------------------------------------------------------ kernels
+
+# Any non-zero entry of x counts as a one, so that no entry, however wrong, can lead an index out of its table.
+
+
+@njit(**EXACT)
+def pair_sum(
+    x: Bits, pairs: NDArray[np.int64], weights: NDArray[np.float64], table: NDArray[np.float64], out: Fitness
+) -> None:
+    """Sum weights[p] table[2 a + b] over the pairs, shape (m, 2), whose variables are a and b."""
+    for r in range(x.shape[0]):
+        total = 0.0
+        for p in range(pairs.shape[0]):
+            index = 2 if x[r, pairs[p, 0]] else 0
+            if x[r, pairs[p, 1]]:
+                index += 1
+            total += weights[p] * table[index]
+        out[r] = total
