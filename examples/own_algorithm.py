@@ -11,24 +11,15 @@ import daedal
 
 async def climber(f, *, n, rng, flips: float = 1.0):
     """Take the best flip of one bit until none helps, then start over."""
-    climbs = 0
     while True:
-        x = f.random_rows(1, rng)
-        (value,) = await f(x)
-        while True:
+        rows, value = f.random_rows(1, rng), -np.inf
+        while (values := await f(rows)).max() > value:
+            x, value = rows[values.argmax()], values.max()
             tried = rng.permutation(n)[: max(1, round(flips * n))]
-            neighbors = f.repaired_rows(x ^ np.eye(n, dtype=np.uint8)[tried])
-            values = await f(neighbors)
-            if values.max() <= value:
-                break
-            x, value = neighbors[values.argmax()], values.max()
-        climbs += 1
-        f.report(climbs=climbs)
+            rows = f.repaired_rows(x ^ np.eye(n, dtype=np.uint8)[tried])
 
 
 if __name__ == "__main__":
     options = {"algorithm": climber, "max_evaluations": 20_000, "seed": 1}
     result = daedal.maximize("trap:k=4,n=20", **options)
-    climbs = result.history[-1].info["climbs"]
-    print(f"{climbs} climbs: {result.fitness:.0f} of {result.optimum:.0f}")
-    print(f"{result.evaluations:,} evaluations, {result.repeated:,} repeated ones were free")
+    print(f"{result.fitness:.0f} of 20, {result.evaluations:,} evaluations")

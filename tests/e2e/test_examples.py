@@ -18,7 +18,7 @@ SHOWN = {
     "gzip_flags": "best: ",
     "max_sat": "60 variables, 300 clauses",
     "nk_certificate": "proven",
-    "own_algorithm": "climbs: 20 of 20",
+    "own_algorithm": "20 of 20",
     "own_loop": "192 of 192",
     "own_model": "errors 0.1: 20 of 20",
     "select_features": "held out tell two choices apart",

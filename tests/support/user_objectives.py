@@ -89,7 +89,7 @@ def stands(x):
     if calls == int(os.environ["STAND_AT"]):
         sign_in()
         time.sleep(1000)
-    return x.sum(axis=1)
+    return x.sum(axis=-1)
 
 
 def waits_for_a_child(x):
@@ -117,5 +117,5 @@ def loud_below(x):
     os.write(1, b"hello from below\n")
     os.system("echo hello from a child")
     ctypes.CDLL(None).printf(b"hello from C\n")
-    print("hello from who has kept it", file=sys.__stdout__)
+    print("hello from a kept stream", file=sys.__stdout__)
     return x.sum(axis=1)

@@ -152,6 +152,7 @@ class RunConfig:
                 closing.callback(file.close)
             write = None if log is None else closing.enter_context(self._opened_log(log, objective))
             run = config._prepared(objective, file, callback, controls)
+            closing.callback(vars(run.engine).clear)  # or searches and archive would wait for the garbage collector
             run.tracer.active = traced
             run.log = write
             under_way.append(run)
