@@ -1,9 +1,7 @@
 from daedal.kernels import chains as chains
 from daedal.kernels import clamped as clamped
-from daedal.kernels import combinatorial as combinatorial
 from daedal.kernels import dae as dae
 from daedal.kernels import descent as descent
-from daedal.kernels import landscapes as landscapes
 from daedal.kernels import logistic as logistic
 from daedal.kernels import network as network
 from daedal.kernels import noise as noise
