@@ -1,17 +1,20 @@
-"""Feature selection beside scikit-learn's own: the cross-validated score of what is chosen, and that on held-out rows.
+"""Feature selection compared with scikit-learn's: the cross-validated score of the subsets, and that on held-out rows.
 
-    python benchmarks/features.py --seeds 0 10 > features.md
+    python benchmarks/features.py --seeds 10 20 > docs/data/features.csv
 
 Each seed splits the data anew: rows to choose with, in five folds that are the same for all methods, and rows that none
-of them sees. At most ten features; SubsetSelector may fit as many models as forward selection does, and no more. A cell
-is the mean score over the folds, that on the rows held out, and the models that were fitted to choose.
+of them sees. At most ten features; SubsetSelector may fit as many models as forward selection does, and no more. Scores
+are means over the seeds. The last columns count in how many splits SubsetSelector is at least as good over the folds,
+better over the folds, and at least as good on held-out rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,19 +82,14 @@ class Task:
         return Outcome(score, float(clone(model).fit(x[:, chosen], y).score(x_held[:, chosen], y_held)), fits)
 
 
-def row(data: str, model: str, outcomes: list[dict[str, Outcome]]) -> str:
-    """Give a line of the table: means over seeds, and in how many of them the selector is no worse, and better."""
-    cells = [data, model]
-    for name in ("SubsetSelector", "forward", "SelectKBest"):
+def rows(outcomes: list[dict[str, Outcome]]) -> Iterator[list[object]]:
+    """Yield a row for each selector."""
+    for name in outcomes[0]:
         means = np.mean([[one[name].score, one[name].held_out, one[name].fits] for one in outcomes], axis=0)
-        cells.append(f"{means[0]:.4f} / {means[1]:.4f} / {means[2]:.0f}")
-    for name in ("forward", "SelectKBest"):
         gains = np.array([one["SubsetSelector"].score - one[name].score for one in outcomes])
         held = np.array([one["SubsetSelector"].held_out - one[name].held_out for one in outcomes])
-        cells.append(
-            f"{np.sum(gains >= -1e-12)}, {np.sum(gains > 1e-12)} of {len(gains)} ({np.sum(held >= 0)} held out)"
-        )
-    return f"| {' | '.join(cells)} |"
+        counts = [np.sum(gains >= -1e-12), np.sum(gains > 1e-12), np.sum(held >= 0)]
+        yield [name, f"{means[0]:.4f}", f"{means[1]:.4f}", f"{means[2]:.0f}", len(outcomes), *counts]
 
 
 def main() -> None:
@@ -100,8 +98,9 @@ def main() -> None:
     parser.add_argument("--data", choices=DATA, nargs="+", default=list(DATA))
     parser.add_argument("--models", choices=MODELS, nargs="+", default=list(MODELS))
     args = parser.parse_args()
-    print("| data | model | SubsetSelector | forward | SelectKBest | >=, > forward | >=, > SelectKBest |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    head = ["data", "model", "selector", "folds", "held out", "fits", "splits", "at least as good", "better"]
+    table.writerow([*head, "at least as good, held out"])
     for data in args.data:
         for model in args.models:
             outcomes = []
@@ -109,7 +108,8 @@ def main() -> None:
                 outcomes.append(Task(data, model, seed).compare())
                 shown = {name: (round(one.score, 4), round(one.held_out, 4)) for name, one in outcomes[-1].items()}
                 print(data, model, seed, shown, file=sys.stderr, flush=True)
-            print(row(data, model, outcomes), flush=True)
+            table.writerows([data, model, *row] for row in rows(outcomes))
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

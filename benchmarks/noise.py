@@ -1,16 +1,16 @@
-"""Values that scatter: what the row that is reported is truly worth, and whether its standard error is honest.
+"""Noisy objectives: the true value of the reported candidate, and whether its standard error is right.
 
-    python benchmarks/noise.py                               # all tables, in Markdown, as docs/noise.md has them
-    python benchmarks/noise.py --table small --seeds 300-319 --only "trap:k=4,n=40,sd=2"
-    PYTHONPATH=/tmp/old/src python benchmarks/noise.py --table before    # an older version, which has no noisy=True
+    python benchmarks/noise.py large > docs/data/noise.csv
+    python benchmarks/noise.py small --seeds 300-319 --only "trap:k=4,n=40,sd=2"
 
 Every run has variables that are shuffled and masked by its seed, noise drawn from it, and for `interact` the instance
-seed mod 5. Choices were made on seeds 0-99; the tables have seeds 300-319, that of standard errors 300-699.
+seed mod 5. Choices were made on seeds 0-99. The tables use seeds 300-319, that of standard errors 300-699.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import logging
 import statistics
 import sys
@@ -48,46 +48,41 @@ def true_values(function: str, calls: int, seeds: Iterable[int], how: dict[str, 
 
 
 def mean_sd(values: Sequence[float]) -> str:
-    return f"{statistics.fmean(values):.2f} +- {statistics.pstdev(values):.2f}"
+    return f"{statistics.fmean(values):.2f} ± {statistics.pstdev(values):.2f}"
 
 
 def line(*cells: object) -> None:
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
-
-
-def head(*cells: str) -> None:
-    line(*cells)
-    line(*("---" for _ in cells))
+    csv.writer(sys.stdout, lineterminator="\n").writerow(cells)
+    sys.stdout.flush()
 
 
 def table_large(seeds: range, only: str) -> None:
     """Show the true value at many calls, by algorithm."""
-    head(f"{LARGE[0]}, {LARGE[1]:,} calls", "noisy=True", "deduplicate=False")
+    line("function", "evaluations", "algorithm", "noisy=True", "deduplicate=False")
     for algorithm in ALGORITHMS:
         if only in algorithm:
             cells = [mean_sd(true_values(*LARGE, seeds, {"algorithm": algorithm, **how})) for how in (NOISY, ALONE)]
-            line(algorithm, *cells)
+            line(*LARGE, algorithm, *cells)
 
 
 def table_small(seeds: range, only: str) -> None:
     """Show the true value at few calls, of the default."""
-    head("true value", "calls", "noisy=True", "deduplicate=False")
+    line("function", "evaluations", "noisy=True", "deduplicate=False")
     for function, calls in SMALL:
         if only in function:
-            line(function, f"{calls:,}", *(mean_sd(true_values(function, calls, seeds, how)) for how in (NOISY, ALONE)))
-
-
-def table_before(seeds: range, only: str) -> None:
-    """Show the same for a version without noisy=True."""
-    head("true value", "calls", "deduplicate=False, before")
-    for function, calls in [LARGE, *SMALL]:
-        if only in function:
-            line(function, f"{calls:,}", mean_sd(true_values(function, calls, seeds, ALONE)))
+            line(function, calls, *(mean_sd(true_values(function, calls, seeds, how)) for how in (NOISY, ALONE)))
 
 
 def table_errors(seeds: range, only: str) -> None:
     """Show z = (mean - true value) / standard error of the row that is reported, and how far off single values are."""
-    head("function", "calls", "measurements", "z, mean +- sd", "z within 1.96", "umda, deduplicate=False: too good by")
+    line(
+        "function",
+        "evaluations",
+        "measurements",
+        "z, mean ± sd",
+        "z within 1.96",
+        "umda, deduplicate=False: too good by",
+    )
     for function, calls in [SMALL[3], SMALL[4], SMALL[6], SMALL[7]]:
         if only not in function:
             continue
@@ -101,12 +96,12 @@ def table_errors(seeds: range, only: str) -> None:
                 alone, counting = run(function, calls, seed, {"algorithm": "umda", **ALONE})
                 excess.append(alone.fitness - counting.true_value(alone.x))
         within = f"{sum(abs(one) < 1.96 for one in z) / len(z):.1%}"
-        line(function, f"{calls:,}", measurements, mean_sd(z), within, f"{statistics.fmean(excess):.1f}")
+        line(function, calls, measurements, mean_sd(z), within, f"{statistics.fmean(excess):.1f}")
 
 
 def table_tiny(seeds: range, only: str) -> None:
     """Show repeats=5 with next to no calls."""
-    head("max_evaluations", "calls", "measurements", "true value", "a random row")
+    line("max_evaluations", "evaluations", "measurements", "true value", "a random row")
     for calls in (1, 2, 5, 6, 10, 20):
         results = [run("onemax:n=50,sd=1", calls, seed, {"repeats": 5}) for seed in seeds]
         counts = sorted({result.measurements for result, _ in results})
@@ -125,20 +120,17 @@ TABLES = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table", choices=[*TABLES, "before"], help="one table, not all")
+    parser.add_argument("table", choices=TABLES)
     parser.add_argument("--seeds", help="first-last")
     parser.add_argument("--only", default="", help="functions, or algorithms, whose names contain this")
     words = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.getLogger("daedal").setLevel(logging.ERROR)
-    chosen = {words.table} if words.table else set(TABLES)
-    for name, (table, seeds) in {**TABLES, "before": (table_before, range(300, 320))}.items():
-        if name in chosen:
-            if words.seeds:
-                first, _, last = words.seeds.partition("-")
-                seeds = range(int(first), int(last or first) + 1)
-            print(f"\n`python benchmarks/noise.py --table {name} --seeds {seeds.start}-{seeds.stop - 1}`\n")
-            table(seeds, words.only)
+    table, seeds = TABLES[words.table]
+    if words.seeds:
+        first, _, last = words.seeds.partition("-")
+        seeds = range(int(first), int(last or first) + 1)
+    table(seeds, words.only)
     return 0
 
 

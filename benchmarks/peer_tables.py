@@ -1,9 +1,9 @@
-"""Markdown tables of what `peers` has measured, and the counts of the anytime criteria."""
+"""Tables of what `peers` has measured, and in how many cells one algorithm is ahead of others."""
 
 from __future__ import annotations
 
 import argparse
-import re
+import csv
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,38 +14,41 @@ from peer_runs import MARKS, Record, Store, instance_number
 from rivals import FIXED, is_installed
 
 Values = dict[int, float]  # by seed
+Table = list[list[str]]  # the head first
 
 
-def all_tables(store: Store, words: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Give the tables that were asked for, each with its name."""
+def all_tables(store: Store, words: argparse.Namespace) -> Iterator[tuple[str, Table]]:
+    """Yield the selected tables, each with its name."""
     if words.optimum:
         names = [name for name in OPTIMUM if words.only in name]
-        yield "optimum", calls_table(store, words, names)
-        yield from ((f"optimum of {name}", details_table(store, words, name, names)) for name in words.focus)
+        yield "to-the-optimum", calls_table(store, words, names)
+        yield from ((f"to-the-optimum-{name}", details_table(store, words, name, names)) for name in words.focus)
     if words.anytime:
-        yield "anytime", anytime_table(store, words)
-        yield from ((f"anytime of {name}", criteria(store, words, name)) for name in words.focus)
+        yield "small-budgets", anytime_table(store, words)
+        yield from ((f"small-budgets-{name}", criteria(store, words, name)) for name in words.focus)
     if words.families:
-        yield "families", calls_table(store, words, [name for name in FAMILIES if words.only in name])
-        yield "noise", noise_table(store, words)
+        yield "other-families", calls_table(store, words, [name for name in FAMILIES if words.only in name])
+        yield "noise-at-3000", noise_table(store, words)
     if words.cpu:
         yield "cpu", cpu_table(store, words)
 
 
-def write_into(page: Path, tables: Sequence[tuple[str, str]]) -> None:
-    """Put each table between its marks, <!-- table: NAME --> and <!-- end -->, where the page has them."""
-    text = page.read_text(encoding="utf-8")
-    for name, table_text in tables:
-        pattern = rf"(<!-- table: {re.escape(name)} -->\n).*?(<!-- end -->)"
-        text = re.sub(pattern, lambda found, new=table_text: f"{found[1]}{new}\n{found[2]}", text, flags=re.DOTALL)
-    page.write_text(text, encoding="utf-8")
+def write_into(folder: Path, tables: Sequence[tuple[str, Table]]) -> None:
+    """Write each table into a CSV file with its name."""
+    for name, rows in tables:
+        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Make a table, without columns that nobody has filled."""
+def markdown(rows: Table) -> str:
+    """Return a table in Markdown."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in [rows[0], ["---"] * len(rows[0]), *rows[1:]])
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table without the columns that nothing has filled."""
     kept = [place for place in range(len(head)) if not rows or any(row[place] != "-" for row in rows)]
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line[place] for place in kept) + " |" for line in lines)
+    return [[line[place] for place in kept] for line in [head, *rows]]
 
 
 def nothing(algorithm: str) -> str:
@@ -70,7 +73,7 @@ def published(name: str) -> list[str]:
     return [f"{value:,}" if value else "-" for value in PUBLISHED.get(name, (None,) * 4)]
 
 
-def calls_table(store: Store, words: argparse.Namespace, names: Sequence[str]) -> str:
+def calls_table(store: Store, words: argparse.Namespace, names: Sequence[str]) -> Table:
     """Make a row for each function: mean calls to the optimum, over solved runs, and how many were solved."""
     rows = [
         [
@@ -84,8 +87,8 @@ def calls_table(store: Store, words: argparse.Namespace, names: Sequence[str]) -
     return table(["function", *words.algorithms, *literature], rows)
 
 
-def details_table(store: Store, words: argparse.Namespace, algorithm: str, names: Sequence[str]) -> str:
-    """Make a row for each function of what one algorithm needs, beside what is wanted."""
+def details_table(store: Store, words: argparse.Namespace, algorithm: str, names: Sequence[str]) -> Table:
+    """Make a row for each function of what one algorithm needs."""
     rows = []
     for name in names:
         records = store.of(algorithm, name, words.limit, words.seeds)
@@ -93,26 +96,23 @@ def details_table(store: Store, words: argparse.Namespace, algorithm: str, names
             continue
         solved = [record for record in records if record.solved]
         if not solved:
-            rows.append([name, f"0/{len(records)}", "-", f"{OPTIMUM[name]:,}", "-", "-", "-", "no"])
+            rows.append([name, f"0/{len(records)}", *["-"] * 4])
             continue
         calls = [record.calls for record in solved]
         sd = statistics.stdev(calls) if len(calls) > 1 else 0.0
         batches = mean_of([record.batches for record in solved])
         cpu = statistics.median(record.cpu_per_call for record in records)
-        met = len(solved) == len(records) and mean_of(calls) <= OPTIMUM[name] and batches <= mean_of(calls) / 12
         rows.append(
             [
                 name,
                 f"{len(solved)}/{len(records)}",
-                f"{mean_of(calls):,.0f} +- {sd:,.0f}",
-                f"{OPTIMUM[name]:,}",
+                f"{mean_of(calls):,.0f} ± {sd:,.0f}",
                 f"{batches:,.0f}",
                 f"{mean_of(calls) / batches:.1f}",
                 f"{cpu:.0f}",
-                "yes" if met else "no",
             ]
         )
-    head = [algorithm, "solved", "calls", "wanted", "batches", "rows a batch", "CPU us a call", "met"]
+    head = [algorithm, "solved", "evaluations", "batches", "candidates per batch", "CPU us per evaluation"]
     return table(head, rows)
 
 
@@ -139,7 +139,7 @@ def digits_for(value: float) -> int:
     return 4 if abs(value) < 2 else 3 if abs(value) < 20 else 2 if abs(value) < 200 else 0
 
 
-def anytime_table(store: Store, words: argparse.Namespace) -> str:
+def anytime_table(store: Store, words: argparse.Namespace) -> Table:
     """Make a row for each function and budget: mean best value, and the standard deviation on one instance."""
     rows = []
     for function in ANYTIME:
@@ -148,13 +148,13 @@ def anytime_table(store: Store, words: argparse.Namespace) -> str:
         for mark, row in zip(MARKS, cells, strict=True):
             texts = [spread(cell, digits) or nothing(name) for name, cell in zip(words.algorithms, row, strict=True)]
             rows.append([function, f"{mark:,}", *texts])
-    return table(["function", "calls", *words.algorithms], rows)
+    return table(["function", "evaluations", *words.algorithms], rows)
 
 
 def spread(values: Values, digits: int) -> str:
     """Give mean and standard deviation; the mean alone where no instance has two runs."""
     repeated = len({instance_number(seed) for seed in values}) < len(values)
-    deviation = f" +- {pooled_sd(values):.{digits}f}" if repeated else ""
+    deviation = f" ± {pooled_sd(values):.{digits}f}" if repeated else ""
     return f"{mean_of(list(values.values())):.{digits}f}{deviation}" if values else ""
 
 
@@ -164,7 +164,7 @@ def means_of_both(one: Values, other: Values) -> tuple[float, float]:
     return mean_of([one[seed] for seed in seeds]), mean_of([other[seed] for seed in seeds])
 
 
-def criteria(store: Store, words: argparse.Namespace, algorithm: str) -> str:
+def criteria(store: Store, words: argparse.Namespace, algorithm: str) -> Table:
     """Count the cells in which an algorithm is ahead of, or behind, climber and EA, and the packages."""
     level, ahead, tied, cells = 0, 0, 0, 0
     below: list[str] = []
@@ -194,15 +194,15 @@ def criteria(store: Store, words: argparse.Namespace, algorithm: str) -> str:
                     counts[0] += mine > theirs
                     counts[1] += 1
     rows = [
-        ["clearly below (half a sd) the worse of climber and EA", f"{len(below)}/{cells}", "0", ", ".join(below)],
-        ["not below the better by more than half a sd", f"{level}/{cells}", "80 %", "but " + ", ".join(behind)],
-        ["ahead of the better", f"{ahead}/{cells}, {tied} tied", "40 % (60 %)", ""],
-        *([f"ahead of {name}", f"{won}/{of}", "80 %", ""] for name, (won, of) in packages.items()),
+        ["clearly below (half a sd) the worse of climber and EA", f"{len(below)}/{cells}", ", ".join(below)],
+        ["not below the better of them by more than half a sd", f"{level}/{cells}", ", ".join(behind)],
+        ["ahead of the better of them", f"{ahead}/{cells}, {tied} tied", ""],
+        *([f"ahead of {name}", f"{won}/{of}", ""] for name, (won, of) in packages.items()),
     ]
-    return table([algorithm, "cells", "wanted", "which"], rows)
+    return table([algorithm, "cells", "which"], rows)
 
 
-def noise_table(store: Store, words: argparse.Namespace) -> str:
+def noise_table(store: Store, words: argparse.Namespace) -> Table:
     """Make a row for each noisy function: true value of the row reported after 3,000 calls."""
     rows = []
     for function in NOISY:
@@ -211,10 +211,10 @@ def noise_table(store: Store, words: argparse.Namespace) -> str:
             true = {record.seed: record.true for record in store.of(name, function, MARKS[-1], words.seeds)}
             cells.append(spread(true, 2) or nothing(name))
         rows.append([function, *cells])
-    return table(["true value at 3,000 calls", *words.algorithms], rows)
+    return table(["true value at 3,000 evaluations", *words.algorithms], rows)
 
 
-def cpu_table(store: Store, words: argparse.Namespace) -> str:
+def cpu_table(store: Store, words: argparse.Namespace) -> Table:
     """Make a row for each function: microseconds a call (median of the runs), and seconds and memory at large n."""
     rows = []
     for function in OPTIMUM:
@@ -225,6 +225,6 @@ def cpu_table(store: Store, words: argparse.Namespace) -> str:
         rows.append([function, str(make(function).n), *cells])
     for function in LARGE:
         found = [store.of(name, function, words.limit, words.seeds[:1]) for name in words.algorithms]
-        texts = [f"{r[0].cpu:.1f} s, {r[0].memory:.0f} MB, {calls_of(r)} calls" if r else "-" for r in found]
+        texts = [f"{r[0].cpu:.1f} s, {r[0].memory:.0f} MB, {calls_of(r)} evaluations" if r else "-" for r in found]
         rows.append([function, str(make(function).n), *texts])
     return table(["function", "n", *words.algorithms], rows)

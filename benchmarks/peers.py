@@ -1,17 +1,17 @@
-"""daedal beside other optimizers: calls to the optimum, best value at small budgets, other families, CPU.
+"""Compare daedal with other optimizers: evaluations to the optimum, best values at small budgets, CPU time.
 
     python benchmarks/peers.py --optimum --algorithms default hboa p3 gomea --seeds 1000-1019 --store peers.jsonl
     python benchmarks/peers.py --anytime --algorithms default climber ea pymoo nevergrad --store peers.jsonl
     python benchmarks/peers.py --families --cpu --algorithms default p3 --store peers.jsonl
-    python benchmarks/peers.py --optimum --anytime --families --cpu --tables --store peers.jsonl --write PAGE
+    python benchmarks/peers.py --optimum --anytime --families --cpu --tables --store peers.jsonl --write docs/data
 
-The last makes no runs, and writes its tables into a page such as docs/benchmarks.md.
+The last one makes no runs. It writes its tables into CSV files in a folder.
 
 Algorithms: `default` (what daedal takes by itself), any of daedal's by name, with settings after commas
 ("umda,popsize=100"); climber (restarted), ea ((1+1)), random, p3; gomea, optuna, nevergrad, pymoo (extra `bench`).
 All see the same functions, with variables shuffled and masked by the seed, through one wrapper that counts calls: rows
 passed to the function. The store keeps every run (one line of JSON each), so that an interrupted benchmark goes on;
-`--redo NAME ...` makes the runs of an algorithm again. Tables are Markdown. Runs are made in one process unless
+`--redo NAME ...` makes the runs of an algorithm again. Runs are made in one process unless
 `--workers` says more; CPU times are best measured with one.
 """
 
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--store", type=Path, help="file of runs, read and added to")
     parser.add_argument("--redo", nargs="+", default=[], help="algorithms whose runs are made again")
     parser.add_argument("--tables", action="store_true", help="tables of what is there, no runs")
-    parser.add_argument("--write", type=Path, help="page whose tables are replaced, such as docs/benchmarks.md")
+    parser.add_argument("--write", type=Path, help="folder for the tables, such as docs/data")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--one", nargs=4, metavar=("ALGORITHM", "FUNCTION", "SEED", "BUDGET"), help="one run, as JSON")
     words = parser.parse_args()
@@ -162,8 +162,8 @@ def main() -> None:
     tables = list(peer_tables.all_tables(store, words))
     if words.write:
         peer_tables.write_into(words.write, tables)
-    for name, text in tables if not words.write else ():
-        print(f"{name}:\n\n{text}\n")
+    for name, rows in tables if not words.write else ():
+        print(f"{name}:\n\n{peer_tables.markdown(rows)}\n")
 
 
 if __name__ == "__main__":

@@ -45,8 +45,8 @@ def anytime_store(own: float) -> Store:
     ("own", "below", "level", "ahead"), [(11.0, 0, 28, 28), (9.5, 0, 28, 0), (9.0, 0, 0, 0), (7.0, 28, 0, 0)]
 )
 def test_criteria_count_cells_by_half_a_standard_deviation(own: float, below: int, level: int, ahead: int) -> None:
-    lines = peer_tables.criteria(anytime_store(own), words(), "default").splitlines()[2:]
-    assert [line.split(" | ")[1] for line in lines[:3]] == [f"{below}/28", f"{level}/28", f"{ahead}/28, 0 tied"]
+    lines = peer_tables.criteria(anytime_store(own), words(), "default")[1:]
+    assert [line[1] for line in lines[:3]] == [f"{below}/28", f"{level}/28", f"{ahead}/28, 0 tied"]
 
 
 def test_the_deviation_is_that_on_one_instance() -> None:
@@ -58,24 +58,21 @@ def test_packages_are_compared_on_the_seeds_that_both_have() -> None:
     store = anytime_store(9.0)
     for function in ANYTIME:
         store.add(record("optuna", function, 1000, 1000, 9.5))  # own: 10 there, though far above on average
-    counts = [line for line in peer_tables.criteria(store, words(), "default").splitlines() if "optuna" in line]
-    assert "| 21/21 |" in counts[0]
+    counts = [line for line in peer_tables.criteria(store, words(), "default") if line[0] == "ahead of optuna"]
+    assert counts[0][1] == "21/21"
 
 
 def test_runs_that_failed_are_told_and_not_averaged() -> None:
     store = Store(None)
     for seed in SEEDS:
         store.add(record("p3", "hiff:n=64", seed, 5000, 448.0, solved=seed < 1002))
-    text = peer_tables.calls_table(store, words(algorithms=["p3"]), ["hiff:n=64"])
-    assert "| hiff:n=64 | 500 (2/8) | 3,877 |" in text
+    rows = peer_tables.calls_table(store, words(algorithms=["p3"]), ["hiff:n=64"])
+    assert rows[1][:3] == ["hiff:n=64", "500 (2/8)", "3,877"]
 
 
-def test_a_page_gets_its_tables_between_their_marks(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    text = "a\n<!-- table: one -->\nold\n<!-- end -->\nb\n<!-- table: two -->\nkept\n<!-- end -->\n"
-    page.write_text(text)
-    peer_tables.write_into(page, [("one", r"| \1 |"), ("three", "x")])
-    assert page.read_text() == text.replace("old", r"| \1 |")
+def test_tables_are_written_into_files_with_their_names(tmp_path: Path) -> None:
+    peer_tables.write_into(tmp_path, [("one", [["a", "b"], ["1,000", "-"]])])
+    assert (tmp_path / "one.csv").read_text() == 'a,b\n"1,000",-\n'
 
 
 def test_a_store_goes_on_and_forgets_on_demand(tmp_path: Path) -> None:
