@@ -1,4 +1,4 @@
-"""daedal finds good bit strings for black-box functions."""
+"""Black-box optimization over discrete and mixed variables."""
 
 from importlib import import_module
 
