@@ -16,36 +16,35 @@ ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 class Interrupts:
     """Ctrl-C and other requests to end, under control for a while.
 
-    Handlers are set once, on entering, and restored on leaving. In between, a block of `hold` costs a fraction of a
-    microsecond. Only Python handlers of the main thread are held back, because handlers run there. A signal mask would
-    not do: another thread would get the signal, and the handler would run in the main thread all the same.
+    Only Python handlers of the main thread are replaced, because handlers run there. A signal mask would not do:
+    another thread would get the signal, and the handler would run in the main thread all the same.
     """
 
-    def __init__(self) -> None:
-        self._block = _Block()
+    def __init__(self, *, held: bool = False) -> None:
+        self._held = held  # whether requests wait
+        self._kept = False  # and for good
+        self._arrived: list[int] = []
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupts:
         try:
-            with self._block:
-                if threading.current_thread() is threading.main_thread():
-                    for number in ENDINGS:
-                        if callable(handler := signal.getsignal(number)):
-                            self._before[number] = handler
-                            signal.signal(number, self._handle)
+            if threading.current_thread() is threading.main_thread():
+                for number in ENDINGS:
+                    if callable(handler := signal.getsignal(number)):
+                        self._before[number] = handler
+                        signal.signal(number, self._handle)
         except BaseException:  # a request that came meanwhile
-            self._restore()
+            self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._restore()
-
-    def _restore(self) -> None:
-        with self._block:  # a request that comes meanwhile arrives when all handlers are back
-            for number in reversed(self._before):
-                if signal.getsignal(number) == self._handle:  # no other handler was set since
-                    signal.signal(number, self._before[number])
+        self._held = True  # a request that comes meanwhile arrives when all handlers are back
+        for number in reversed(self._before):
+            if signal.getsignal(number) == self._handle:  # no other handler was set since
+                signal.signal(number, self._before[number])
+        while self._arrived and not self._kept:
+            signal.raise_signal(self._arrived.pop(0))
 
     def keep(self) -> list[int]:
         """Hold requests back from now on, without an end, because a finished result has to be handed over.
@@ -55,42 +54,20 @@ class Interrupts:
         list
             The signals that have come. Those that come later are added.
         """
-        self._block.depth += 1
-        return self._block.arrived
-
-    def hold(self) -> _Block:
-        """Return a block, to be used with `with`, that holds requests back; they arrive at its end."""
-        return self._block
+        self._held = self._kept = True
+        return self._arrived
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if not self._block.depth:
+        if not self._held:
             self._before[number](number, frame)
-        elif number not in self._block.arrived:
-            self._block.arrived.append(number)
-
-
-class _Block:
-    """A block of code, which may contain others, and the signals that arrived meanwhile."""
-
-    __slots__ = ("arrived", "depth")
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.arrived: list[int] = []
-
-    def __enter__(self) -> None:
-        self.depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.depth -= 1
-        while self.arrived and not self.depth:
-            signal.raise_signal(self.arrived.pop(0))
+        elif number not in self._arrived:
+            self._arrived.append(number)
 
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Hold requests to end back until the block is done; loops use `Interrupts`."""
-    with Interrupts() as interrupts, interrupts.hold():
+    """Hold requests to end back until the block is done."""
+    with Interrupts(held=True):
         yield
 
 
@@ -110,7 +87,7 @@ def ended_properly() -> Iterator[list[int]]:
         came.append(number)
         raise EndRequest(signal_name(number))
 
-    ours = [one for one in ENDINGS[1:] if signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores
+    ours = [one for one in ENDINGS[1:] if signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores SIGHUP
     for one in ours:
         signal.signal(one, leave)
     try:

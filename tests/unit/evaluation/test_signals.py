@@ -5,28 +5,12 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from daedal.evaluation.signals import Interrupts, ended_properly, interrupts_held
-
-Held = Callable[[], AbstractContextManager[Any]]
-
-
-@contextmanager
-def held_in_a_loop() -> Iterator[None]:
-    """Hold them as a run does: not for the first time."""
-    with Interrupts() as interrupts:
-        with interrupts.hold():
-            pass
-        with interrupts.hold():
-            yield
-
-
-WAYS = pytest.mark.parametrize("held", [interrupts_held, held_in_a_loop])
-
 
 @pytest.fixture(autouse=True)
 def ctrl_c() -> Iterator[None]:
@@ -45,66 +29,51 @@ def leave(number: int, _: object) -> None:
     raise SystemExit(128 + number)
 
 
-@WAYS
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_however_often_it_comes_it_arrives_once_after_the_block(held: Held, number: int) -> None:
+def test_however_often_it_comes_it_arrives_once_after_the_block(number: int) -> None:
     done = []
     before = signal.signal(number, leave)
     with pytest.raises(SystemExit):  # noqa: PT012  the block is what is tested
-        with held():
+        with interrupts_held():
             signal.raise_signal(number)
             signal.raise_signal(number)
             done.append("rest of the block")
         done.append("behind the block")
     assert done == ["rest of the block"]
-    with held():
+    with interrupts_held():
         pass
     assert signal.signal(number, before) is leave
 
 
-@WAYS
-def test_blocks_in_blocks_wait_for_the_outermost(held: Held) -> None:
+def test_blocks_in_blocks_wait_for_the_outermost() -> None:
     done = []
-    with pytest.raises(KeyboardInterrupt), Interrupts() as outermost, outermost.hold():  # noqa: PT012
-        with outermost.hold(), held():
+    with pytest.raises(KeyboardInterrupt), interrupts_held():  # noqa: PT012
+        with interrupts_held():
             press()
             done.append("inner")
         done.append("outer")
     assert done == ["inner", "outer"]
 
 
-def test_between_the_blocks_of_a_loop_it_arrives_at_once() -> None:
-    done = []
-    with pytest.raises(KeyboardInterrupt), Interrupts() as interrupts:  # noqa: PT012
-        for number in range(3):
-            with interrupts.hold():
-                done.append(number)
-            if number == 1:
-                press()
-    assert done == [0, 1]
-
-
-@WAYS
-def test_an_error_in_the_block_is_not_forgotten_and_alone_it_passes(held: Held) -> None:
+def test_an_error_in_the_block_is_not_forgotten_and_alone_it_passes() -> None:
     error = OSError("disk full")
-    with pytest.raises(KeyboardInterrupt) as caught, held():  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt) as caught, interrupts_held():  # noqa: PT012
         press()
         raise error
     assert caught.value.__context__ is error
-    with pytest.raises(OSError, match="disk full"), held():
+    with pytest.raises(OSError, match="disk full"), interrupts_held():
         raise error
 
 
-@WAYS
-def test_whoever_handled_it_before_gets_it_and_where_it_is_ignored_it_stays_so(held: Held) -> None:
+def test_whoever_handled_it_before_gets_it_and_where_it_is_ignored_it_stays_so() -> None:
     got: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: got.append(number))
-    with held():
+    with interrupts_held():
         press()
         assert got == []
     assert got == [signal.SIGINT]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with held():
+    with interrupts_held():
         press()
     assert signal.signal(signal.SIGINT, signal.default_int_handler) is signal.SIG_IGN
 
@@ -136,17 +105,16 @@ def test_while_handlers_are_set_or_put_back_it_is_not_lost_either(call: int, mon
     assert signal.signal(signal.SIGTERM, before) is leave
 
 
-@pytest.mark.parametrize("block", [interrupts_held, held_in_a_loop])
-def test_a_handler_that_is_not_pythons_stays(block: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handler_that_is_not_pythons_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a library in C has set one, Python can neither name it nor put it back."""
     monkeypatch.setattr(signal, "getsignal", lambda _: None)
-    with pytest.raises(KeyboardInterrupt), block():
+    with pytest.raises(KeyboardInterrupt), interrupts_held():
         press()
     monkeypatch.undo()
 
 
-@pytest.mark.parametrize("block", [interrupts_held, held_in_a_loop, ended_properly])
-def test_in_another_thread_nothing_is_held(block: Held) -> None:
+@pytest.mark.parametrize("block", [interrupts_held, ended_properly])
+def test_in_another_thread_nothing_is_held(block: Callable[[], AbstractContextManager[Any]]) -> None:
     """There Python neither delivers signals nor lets handlers be set."""
     inside, go_on = threading.Event(), threading.Event()
     failures: list[BaseException] = []
@@ -196,5 +164,3 @@ def test_what_is_kept_waits_for_good_and_is_told() -> None:
         came = interrupts.keep()
         press()
         assert came == [signal.SIGINT]
-        with interrupts.hold():
-            press()
