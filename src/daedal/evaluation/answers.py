@@ -142,21 +142,20 @@ def side_by_side(parts: Sequence[Answers]) -> Answers:
     if len(parts) == 1:
         return parts[0]
     answers = Answers(np.concatenate([part.values for part in parts]))
-    constraints: int | None = None
+    known: int | None = None
     start = 0
     for part in parts:
-        rows = len(part.values)
-        if constraints != 0 or part.outputs is not None:
-            check_constraints(constraints, part.constraints)
-            constraints = part.constraints if constraints is None else constraints
-        if part.outputs is not None:
-            if answers.outputs is None:
-                answers.outputs = np.full((len(answers.values), part.outputs.shape[1]), np.nan)
-            answers.outputs[start : start + rows] = part.outputs
-        if part.errors:
-            answers.errors |= {start + index: error for index, error in part.errors.items()}
-            answers.causes |= {start + index: cause for index, cause in part.causes.items()}
-        start += rows
+        end = start + len(part.values)
+        if part.outputs is not None and answers.outputs is None:
+            answers.outputs = np.full((len(answers.values), part.outputs.shape[1]), np.nan)
+        if (now := part.constraints) is not None:
+            check_constraints(known, now)
+            known = now
+        if part.outputs is not None and answers.outputs is not None:
+            answers.outputs[start:end] = part.outputs
+        answers.errors |= {start + place: error for place, error in part.errors.items()}
+        answers.causes |= {start + place: cause for place, cause in part.causes.items()}
+        start = end
     return answers
 
 
@@ -166,20 +165,6 @@ def check_constraints(before: int | None, now: int | None) -> None:
         raise ObjectiveMisuse(
             f"the objective returned {now} violations after {before}; return one for each constraint, 0 if it is kept"
         )
-
-
-def first_error(errors: dict[int, str], rows: int) -> ObjectiveError:
-    """Return the error of the first candidate that failed, with the number of failures among all evaluations."""
-    others = f" ({len(errors)} of {rows} candidates failed so far)" if len(errors) > 1 else ""
-    return ObjectiveError(errors[min(errors)] + others)
-
-
-def nothing_worked(errors: dict[int, str]) -> ObjectiveError:
-    """Return the error of a run in which every evaluation so far has failed."""
-    first = errors[min(errors)]
-    if len(errors) == 1:
-        return ObjectiveError(f"the first candidate failed: {first}")
-    return ObjectiveError(f"all of the first {len(errors):,} candidates failed; the first error: {first}")
 
 
 # ------------------------------------------------------------ checks of numbers

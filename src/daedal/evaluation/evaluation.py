@@ -1,7 +1,7 @@
 """Evaluation of candidates, one answer at a time: in this process, in worker processes, or by an executor.
 
-`Evaluation.submit` takes candidates at any time, and `Evaluation.wait` returns those that have their final answers. A
-`Backend` evaluates: `Here`, in this module, or `Workers`. `Evaluation` decides about the failures of each candidate.
+`Evaluation.submit` takes candidates at any time, and `Evaluation.wait` returns those that have their final answers.
+`Here`, in this module, or `Workers` evaluates each candidate once. `Evaluation` decides about failures.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,14 @@ from daedal.evaluation.answers import (
     ObjectiveError,
     ObjectiveMisuse,
     check_constraints,
-    first_error,
-    nothing_worked,
     side_by_side,
 )
 from daedal.evaluation.caller import Caller
 from daedal.evaluation.options import DEFAULTS, EvaluationOptions, OnError
 from daedal.types import Bits, Fitness, Outputs
+
+if TYPE_CHECKING:
+    from daedal.evaluation.workers import Workers
 
 HOPELESS = 20
 """Failures from the first evaluation on after which a run that tolerates failures ends, because nothing has worked.
@@ -65,29 +66,6 @@ class Done(NamedTuple):
 _NOTHING = Done([], np.empty(0), None, {}, 0.0)
 
 
-class Backend(Protocol):
-    """Evaluates each candidate once, without any policy: `Here` or `Workers`."""
-
-    came: list[Came]
-    """Answers that were not taken yet. They stay here if `wait` raises."""
-
-    @property
-    def size(self) -> int:
-        """How many candidates can be evaluated at the same time."""
-
-    def submit(self, tickets: list[int], rows: Bits) -> None:
-        """Queue candidates."""
-
-    def wait(self, timeout: float | None = None) -> None:
-        """Wait for answers in `came`."""
-
-    def collect(self) -> None:
-        """Take the answers that are there, without waiting and without starting evaluations."""
-
-    def close(self) -> None:
-        """End all workers."""
-
-
 class Evaluation:
     """Evaluates candidates and returns their answers as they come.
 
@@ -123,7 +101,7 @@ class Evaluation:
     """
 
     def __init__(
-        self, caller: Caller, *, options: EvaluationOptions = DEFAULTS, backend: Backend | None = None
+        self, caller: Caller, *, options: EvaluationOptions = DEFAULTS, backend: Here | Workers | None = None
     ) -> None:
         self.caller = caller
         self.options = options
@@ -181,11 +159,9 @@ class Evaluation:
         KeyboardInterrupt
             On Ctrl-C. `finished` returns the answers that came before.
         """
-        if self._problem is not None:
-            self._raise()
         backend = self._started()
         until = None if timeout is None else time.monotonic() + timeout
-        while self.waiting:
+        while self._problem is None and self.waiting:
             if not backend.came:
                 try:
                     backend.wait(timeout)
@@ -194,14 +170,15 @@ class Evaluation:
                         raise
                     self._problem = error
                 if not backend.came:
-                    break
+                    return _NOTHING
             done = self._settled()
             if done.tickets:
                 return done
-            if self._problem is not None:
-                self._raise()
             if until is not None:  # those that came are tried again
                 timeout = max(0.0, until - time.monotonic())
+        if self._problem is not None:
+            problem, self._problem = self._problem, None
+            raise problem
         return _NOTHING
 
     def finished(self) -> Done:
@@ -213,7 +190,13 @@ class Evaluation:
 
     def nothing_worked(self) -> ObjectiveError | None:
         """Return the error of a run that ends without any value because all candidates failed; None otherwise."""
-        return nothing_worked(self._failures) if self._failures and not self.has_values else None
+        failures = self._failures
+        if not failures or self.has_values:
+            return None
+        first = failures[min(failures)]
+        if len(failures) == 1:
+            return ObjectiveError(f"the first candidate failed: {first}")
+        return ObjectiveError(f"all of the first {len(failures):,} candidates failed; the first error: {first}")
 
     def close(self) -> None:
         """End the workers and forget the waiting candidates."""
@@ -222,7 +205,7 @@ class Evaluation:
             self._backend.close()
             self._backend = None
 
-    def _started(self) -> Backend:
+    def _started(self) -> Here | Workers:
         if self._backend is None:
             first_failure_only = self._policy == OnError()
             if self.options.executor is None and self.options.workers == 1 and self.options.timeout is None:
@@ -232,11 +215,6 @@ class Evaluation:
 
                 self._backend = workers_for(self.caller, self.options, first_failure_only=first_failure_only)
         return self._backend
-
-    def _raise(self) -> NoReturn:
-        problem, self._problem = self._problem, None
-        assert problem is not None
-        raise problem
 
     # ------------------------------------------------------------ failures
 
@@ -263,8 +241,11 @@ class Evaluation:
             final.append(self._without_failures(one, failed, errors) if one.answers.errors else one)
         done = self._joined(final, errors)
         if failed and self._problem is None:
-            self._problem = first_error({t: error for t, (error, _) in failed.items()}, self._answered + len(failed))
-            self._problem.__cause__ = failed[min(failed)][1]
+            error, cause = failed[min(failed)]
+            rows = self._answered + len(failed)
+            others = f" ({len(failed)} of {rows} candidates failed so far)" if len(failed) > 1 else ""
+            self._problem = ObjectiveError(error + others)
+            self._problem.__cause__ = cause
         self.waiting -= len(failed)
         return done
 
@@ -306,7 +287,7 @@ class Evaluation:
         if not self.has_values:
             self._failures[ticket] = error
             if len(self._failures) >= HOPELESS:
-                self._problem = nothing_worked(self._failures)
+                self._problem = self.nothing_worked()
 
     def _joined(self, final: list[Came], errors: dict[int, str]) -> Done:
         """Return final answers as one."""
@@ -347,12 +328,10 @@ class Here:
         self.caller = caller
         self.first_failure_only = first_failure_only
         self.clock = clock
-        self.came: list[Came] = []
+        self.came: list[Came] = []  # answers that were not taken yet
         self._queued: deque[tuple[list[int], Bits]] = deque()
-        self._tickets: list[int] = []  # under way
-        self._rows: Bits = np.empty((0, 0), np.uint8)
-        self._at = 0  # how many of them have their answers
-        self._pieces: Iterator[Answers] | None = None  # of answers
+        self._under_way: Iterator[None] | None = None
+        self._until = 0.0
 
     def submit(self, tickets: list[int], rows: Bits) -> None:
         """Queue candidates."""
@@ -360,56 +339,45 @@ class Here:
 
     def wait(self, timeout: float | None = None) -> None:
         """Make one call for all queued candidates, or calls for single ones until 0.1 s or the timeout has passed."""
-        if self._pieces is None and not self._start():
-            return
-        pieces = self._pieces
-        assert pieces is not None
-        last = self.clock()
-        until = last + (SECONDS_A_PIECE if timeout is None else min(timeout, SECONDS_A_PIECE))
-        has_failed = False
+        self._until = self.clock() + (SECONDS_A_PIECE if timeout is None else min(timeout, SECONDS_A_PIECE))
+        under_way, self._under_way = self._under_way, None
+        if under_way is None and self._queued:
+            under_way = self._evaluate()
+        for _ in under_way or ():
+            self._under_way = under_way
+            break
+
+    def _evaluate(self) -> Iterator[None]:
+        """Evaluate all queued candidates, with a pause when the time is up.
+
+        If it ends early, those without an answer are queued again.
+        """
+        tickets, rows = self._queued[0]
+        if len(self._queued) > 1:
+            tickets = [ticket for some, _ in self._queued for ticket in some]
+            rows = np.concatenate([some for _, some in self._queued])
+        self._queued.clear()
+        at, last = 0, self.clock()
         try:
-            while self._at < len(self._tickets) and not has_failed:
-                answers, now = next(pieces), self.clock()
-                count = len(answers.values)
-                part = slice(self._at, self._at + count)
-                self._at += count
-                self.came.append(Came(self._tickets[part], self._rows[part], answers, (now - last) / count))
-                last, has_failed = now, bool(answers.errors) and self.first_failure_only
-                if now >= until:
-                    break
-            if self._at == len(self._tickets):
-                self._pieces = None
-                next(pieces, None)  # raises if the function fails with several candidates only
-        except BaseException:
-            self._requeue()
-            raise
-        if has_failed:  # the rest is evaluated if more answers are asked for
-            self._requeue()
+            for answers in self.caller.pieces(rows, first_failure_only=self.first_failure_only):
+                now, count = self.clock(), len(answers.values)
+                part = slice(at, at + count)
+                at = part.stop
+                self.came.append(Came(tickets[part], rows[part], answers, (now - last) / count))
+                if answers.errors and self.first_failure_only and at < len(tickets):
+                    return  # the rest is evaluated if more answers are asked for
+                if now >= self._until and at < len(tickets):
+                    yield
+                    now = self.clock()
+                last = now
+        finally:
+            if at < len(tickets):
+                self._queued.appendleft((tickets[at:], rows[at:]))
 
     def collect(self) -> None:
         """Do nothing: all answers are in `came`."""
 
     def close(self) -> None:
         """Forget the waiting candidates."""
+        self._under_way = None
         self._queued.clear()
-        self._tickets, self._at, self._pieces = [], 0, None
-
-    def _start(self) -> bool:
-        """Begin with all queued candidates; return whether there are any."""
-        if not self._queued:
-            return False
-        if len(self._queued) == 1:
-            self._tickets, self._rows = self._queued[0]
-        else:
-            self._tickets = [ticket for tickets, _ in self._queued for ticket in tickets]
-            self._rows = np.concatenate([rows for _, rows in self._queued])
-        self._queued.clear()
-        self._at = 0
-        self._pieces = self.caller.pieces(self._rows, first_failure_only=self.first_failure_only)
-        return True
-
-    def _requeue(self) -> None:
-        """Queue the candidates that have no answer again."""
-        if self._at < len(self._tickets):
-            self._queued.appendleft((self._tickets[self._at :], self._rows[self._at :]))
-        self._tickets, self._at, self._pieces = [], 0, None

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import count
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from daedal.evaluation.options import EvaluationOptions
 from daedal.evaluation.signals import signal_name
 from daedal.evaluation.worker import Event, Message, PoolLost
 from daedal.types import Bits, to_text
+
+if TYPE_CHECKING:
+    from daedal.evaluation.executor_pool import ExecutorPool
+    from daedal.evaluation.process_pool import ProcessPool
 
 _CHUNK_SECONDS = 0.1
 """Seconds that a chunk should take: long compared with the milliseconds of sending it, short compared with a batch."""
@@ -35,30 +39,6 @@ _KILLED = -9  # by SIGKILL, which Windows lacks
 
 Reply: TypeAlias = tuple[Answers, float] | ObjectiveError
 """Answers for the first candidates of a chunk and the seconds that they took, or the error that ends the run."""
-
-
-class Pool(Protocol):
-    """Workers that apply a function to payloads: `ProcessPool`, or the slots of an executor, `ExecutorPool`."""
-
-    @property
-    def size(self) -> int:
-        """Number of workers."""
-
-    @property
-    def idle(self) -> int:
-        """Number of workers that are ready and have nothing to do."""
-
-    def start(self, ticket: Hashable, payload: object) -> None:
-        """Send a payload to an idle worker; the message about it carries the ticket."""
-
-    def wait(self, timeout: float | None = None) -> list[Message]:
-        """Wait for messages, or until the timeout; raise `PoolLost` if none can come any more."""
-
-    def stop(self, ticket: Hashable) -> None:
-        """Give up what a worker does for a ticket."""
-
-    def close(self) -> None:
-        """End all workers."""
 
 
 # ------------------------------------------------------------ in the workers
@@ -123,8 +103,8 @@ def workers_for(caller: Caller, options: EvaluationOptions, *, first_failure_onl
         from daedal.evaluation.executor_pool import ExecutorPool
 
         function = ChunkFunction(caller, first_failure_only, timeout)
-        pool: Pool = ExecutorPool(options.executor, function, timeout=options.executor_timeout)
-        return Workers(pool, timeout=timeout, lost_after=options.executor_timeout, shown=caller.shown)
+        executor_pool = ExecutorPool(options.executor, function, timeout=options.executor_timeout)
+        return Workers(executor_pool, timeout=timeout, lost_after=options.executor_timeout, shown=caller.shown)
     from daedal.evaluation.process_pool import ProcessPool
 
     pool = ProcessPool(options.workers, ChunkFunction(caller, first_failure_only))
@@ -166,7 +146,7 @@ class Workers:
 
     def __init__(
         self,
-        pool: Pool,
+        pool: ProcessPool | ExecutorPool,
         *,
         timeout: float | None = None,
         lost_after: float | None = None,

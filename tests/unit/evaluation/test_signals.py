@@ -12,6 +12,7 @@ import pytest
 
 from daedal.evaluation.signals import Interrupts, ended_properly, interrupts_held
 
+
 @pytest.fixture(autouse=True)
 def ctrl_c() -> Iterator[None]:
     """Python's own handler, also where this process was started with Ctrl-C ignored."""
