@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -70,12 +69,10 @@ class BoundObjective:
     ----------
     name
         Name in messages and results.
-    function
-        The function itself.
     n
         Number of bits.
-    vectorized, dtype, constraints, violations
-        The way to call it, see `Caller`.
+    call
+        The way to call it, as if larger values were better.
     optimum
         Known optimum; None if there is none.
     order
@@ -87,16 +84,12 @@ class BoundObjective:
     """
 
     name: str
-    function: Objective
     n: int
-    vectorized: bool = True
-    dtype: type[np.integer[Any]] = np.int64
+    call: Caller
     optimum: float | None = None
     order: NDArray[np.intp] | None = None
     spec: str | None = None
     space: Space | None = None
-    constraints: tuple[Objective, ...] = ()
-    violations: bool = False
 
     def to_objective(self, x: Bits) -> Bits:
         """Return candidates, shape (candidates, n) or (n,), in the order of the objective's own variables."""
@@ -106,39 +99,13 @@ class BoundObjective:
         """Return candidates that are in the objective's order in the optimizer's."""
         return x.copy() if self.order is None else np.take(x, np.argsort(self.order), axis=-1)
 
-    def caller(self, sign: int) -> Caller:
-        """Return the way to call it; sign is -1 if smaller values are better."""
-        if self.space is None:
-            return Caller(
-                self.function,
-                vectorized=self.vectorized,
-                sign=sign,
-                dtype=self.dtype,
-                constraints=self.constraints,
-                violations=self.violations,
-            )
-        function = SpaceFunction(self.function, self.space, self.vectorized)
-        return Caller(
-            function,
-            vectorized=self.vectorized,
-            sign=sign,
-            dtype=np.uint8,
-            shown=function.show,
-            batch="a dict of columns, see Space.decode",
-            constraints=tuple(SpaceFunction(one, self.space, self.vectorized) for one in self.constraints),
-            violations=self.violations,
-        )
-
-    @property
-    def constrained(self) -> bool:
-        """Whether there are constraints."""
-        return self.violations or bool(self.constraints)
-
     def close(self) -> None:
         """End a program that is kept running."""
-        program = sys.modules.get("daedal.objectives.program")  # most runs have none
-        if program is not None and isinstance(self.function, program.Program):
-            self.function.close()
+        function = self.call.objective
+        if isinstance(function, SpaceFunction):
+            function = function.function
+        if hasattr(function, "answers") and hasattr(function, "close"):  # a `Program`
+            function.close()
 
 
 def objective_size(objective: AnyObjective, n: int | None, space: Space | None = None) -> int:
@@ -184,40 +151,40 @@ def bind(
     violations: bool = False,
 ) -> BoundObjective:
     """Return an objective made ready for a run; for the parameters see `maximize`."""
-    functions = check_functions(tuple(constraints))
-    size, name, spec, order = objective_size(objective, n, space), objective_name(objective), None, None
-    if isinstance(objective, str):
-        problem, spec = _named(objective), objective
-        order = np.argsort(stream(seed, Stream.SHUFFLE).permutation(size)) if shuffle else None
-    elif _is_problem(objective):
-        problem = objective
-    else:
+    size, name, functions = objective_size(objective, n, space), objective_name(objective), tuple(constraints)
+    if not isinstance(objective, str) and not _is_problem(objective):
         assert callable(objective)
-        return BoundObjective(
-            name=name,
-            function=objective,
-            n=size,
-            vectorized=vectorized,
-            space=space,
-            constraints=functions,
-            violations=violations,
-        )
+        call = Caller(objective, vectorized=vectorized, constraints=functions, violations=violations)
+        return BoundObjective(name=name, n=size, call=call if space is None else _of_values(call, space), space=space)
+    problem = _named(objective) if isinstance(objective, str) else objective
+    spec = objective if isinstance(objective, str) else None
     has_violations = hasattr(problem, "violations")
     if violations and not has_violations:
         raise ValueError(f"violations=True (--violations) is for functions and programs; {name} has no violations")
     function: Objective = ConstrainedProblem(problem) if has_violations else problem.evaluate
     if spec is not None:
         function(np.zeros((1, size), dtype=np.uint8))  # loads its kernels before the clock starts
+    is_shuffled = spec is not None and shuffle
     return BoundObjective(
         name=name,
-        function=function,
         n=size,
-        dtype=np.uint8,
+        call=Caller(function, dtype=np.uint8, constraints=functions, violations=has_violations),
         optimum=None if functions else getattr(problem, "optimum", None),  # constraints may exclude it
-        order=order,
+        order=np.argsort(stream(seed, Stream.SHUFFLE).permutation(size)) if is_shuffled else None,
         spec=spec,
-        constraints=functions,
-        violations=has_violations,
+    )
+
+
+def _of_values(call: Caller, space: Space) -> Caller:
+    """Return the way to call functions of values, see `SpaceFunction`."""
+    function = SpaceFunction(call.objective, space, call.vectorized)
+    return replace(
+        call,
+        objective=function,
+        dtype=np.uint8,
+        shown=function.show,
+        batch="a dict of columns, see Space.decode",
+        constraints=tuple(SpaceFunction(one, space, call.vectorized) for one in call.constraints),
     )
 
 

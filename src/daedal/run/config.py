@@ -224,7 +224,7 @@ class RunConfig:
     def _prepared(
         self, objective: BoundObjective, file: RunFile | None, callback: Callback | None, interrupts: Interrupts
     ) -> Run:
-        if self.noise is not None and objective.constrained:
+        if self.noise is not None and objective.call.constrained:
             raise ValueError(NOISY_CONSTRAINTS)
         rows, values = read_initial(self.initial, objective, self.names)
         goal, configuration = self.goal(objective), self.algorithm.configuration
@@ -237,10 +237,9 @@ class RunConfig:
         engine.initial = rows if rows is not None and len(rows) else None
         engine.target = None if goal is None else self.sign * goal
         configuration.prepare(objective.n, self._search_evaluations())
-        caller = objective.caller(self.sign)
-        evaluation = Evaluation(caller, options=self.evaluation)
+        evaluation = Evaluation(dataclasses.replace(objective.call, sign=self.sign), options=self.evaluation)
         known = []
-        if rows is not None and values is not None and objective.constrained:
+        if rows is not None and values is not None and objective.call.constrained:
             warnings.warn(
                 "the initial candidates are evaluated, because their values are known but not whether they are "
                 "feasible",

@@ -108,7 +108,7 @@ def description(config: RunConfig, objective: BoundObjective, given: Algorithm) 
     return {
         "objective": objective.name,
         "spec": objective.spec,
-        "constraints": len(objective.constraints),
+        "constraints": len(objective.call.constraints),
         "violations": bool(config.violations),
         "n": int(objective.n),
         "space": None if config.space is None else describe(config.space),
