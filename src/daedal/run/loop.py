@@ -217,7 +217,8 @@ class Run:
             if self.journal and (told := self.journal.next_of(queue)) is not None:
                 candidate, (value, outputs, error) = told
                 queue.remove(candidate)
-                self._count_known(candidate, error)
+                self._count_known([error])
+                self._note_failures([candidate], {0: error} if isinstance(error, str) else {})
                 if error is not False:
                     self._log([candidate], np.array([value]))
                 self._tell([candidate], np.array([value]), outputs)
@@ -241,6 +242,7 @@ class Run:
             if arrived:
                 candidate, one = arrived.popleft()
                 self._note(one, [candidate], [self.evaluations])
+                self._note_failures([candidate], dict(enumerate(one.errors.values())))
                 self._log([candidate], one.values)
                 self._tell([candidate], one.values, one.outputs)
                 self.batches += 1
@@ -278,10 +280,11 @@ class Run:
         values, outputs = np.full(len(batch), np.nan), None
         new = [at for at in range(len(batch)) if at not in known] if known else range(len(batch))
         numbers = self._numbers(len(batch), known)
-        for at, (value, own, error) in known.items():
+        for at, (value, own, _) in known.items():
             values[at] = value
             outputs = _put(outputs, len(batch), [at], own)
-            self._count_known(batch[at], error)
+        self._count_known([error for _, _, error in known.values()])
+        failed = {at: error for at, (_, _, error) in known.items() if isinstance(error, str)}
         if self.journal.file is not None and (free := [at for at, one in known.items() if one[2] is False]):
             self.journal.append_free(self._rows([batch[at] for at in free]), [known[at] for at in free])
         self.under_way, self.answered = len(batch), len(known)
@@ -296,6 +299,7 @@ class Run:
             values[places] = done.values
             outputs = _put(outputs, len(batch), places, done.outputs)
             self.answered += len(places)
+            failed.update(done.errors)
             self._note(done, [batch[at] for at in places], [numbers[at] for at in places])
 
         try:
@@ -309,12 +313,14 @@ class Run:
                 self._check_time()
         except BaseException:
             take(self.evaluation.finished())  # what has come is not lost
+            self._note_failures(batch, failed)
             if arrived.any():
                 places = np.flatnonzero(arrived)
                 self._log([batch[at] for at in places if paid[at]], values[arrived & paid])
                 self._tell([batch[at] for at in places], values[places], None if outputs is None else outputs[places])
             raise
         self.batches += 1
+        self._note_failures(batch, failed)
         if self.log is not None:
             self._log([batch[at] for at in np.flatnonzero(paid)], values[paid])
         self._tell(batch, values, outputs)
@@ -341,8 +347,6 @@ class Run:
         """Count the answers of the objective, and record them; a number is that of an evaluation of the run."""
         self.evaluations += len(done.tickets)
         self.failed += len(done.errors)
-        for at, error in done.errors.items():
-            self._note_failure(candidates[done.tickets.index(at)], error)
         if self.display is not None and not self.noisy:
             values = self.sign * (done.values if done.outputs is None else merits(done.outputs, self.sign))
             self._best_arrived = float(np.fmax.reduce(values, initial=self._best_arrived))
@@ -352,19 +356,17 @@ class Run:
             if done.seconds >= 1.0:
                 self.journal.flush()
 
-    def _note_failure(self, candidate: int, error: str) -> None:
-        if len(self.failures) < FAILURES_KEPT:
-            shown = self.evaluation.caller.shown(self._rows([candidate])[0])
-            self.failures.append(Failure(shown, error))
+    def _note_failures(self, candidates: Sequence[int], errors: Mapping[int, str]) -> None:
+        """Keep the first failures, in the order of the batch, which does not depend on the number of workers."""
+        for at in sorted(errors)[: FAILURES_KEPT - len(self.failures)]:
+            shown = self.evaluation.caller.shown(self._rows([candidates[at]])[0])
+            self.failures.append(Failure(shown, errors[at]))
 
-    def _count_known(self, candidate: int, error: str | bool | None) -> None:
-        """Count a value that was recorded in an earlier part of the run; other known values are free."""
-        if error is False:
-            return
-        self.evaluations += 1
-        self.failed += error is not None
-        if isinstance(error, str):
-            self._note_failure(candidate, error)
+    def _count_known(self, errors: Sequence[str | bool | None]) -> None:
+        """Count values that were recorded in an earlier part of the run; other known values are free."""
+        paid = [error for error in errors if error is not False]
+        self.evaluations += len(paid)
+        self.failed += sum(error is not None for error in paid)
 
     def _tell(self, candidates: Sequence[int], values: Fitness, outputs: Outputs | None) -> None:
         """Tell the engine what candidates are worth, and notice a better one."""
