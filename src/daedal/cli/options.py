@@ -106,7 +106,7 @@ History: TypeAlias = Annotated[
 ]
 Workers: TypeAlias = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Number of worker processes; the result does not depend on it. Default: 1."),
+    typer.Option(metavar="N", help="Number of worker processes. Up to 16 do not change the result. Default: 1."),
 ]
 Dask: TypeAlias = Annotated[
     str | None,

@@ -101,7 +101,7 @@ def maximize(
         of these and their values, which are then not evaluated again, unless there are constraints. Random rows fill up
         the population.
     workers
-        Processes to evaluate with; the result does not depend on it.
+        Processes to evaluate with. Up to 16 do not change the result.
     executor
         Somebody else's workers instead: any concurrent.futures.Executor, or Dask's `client.get_executor()`.
     executor_timeout

@@ -104,7 +104,7 @@ def _time_words(result: Result, total: float, called: float) -> list[Part]:
         return []
     share = min(1.0, called / total)
     took = f"{_percent(share)} of {seconds(total)} ({seconds(called / max(1, result.evaluations))} a row)"
-    advice = " More workers would help." if share > 0.5 and total > 10 else ""
+    advice = " More workers or `asynchronous=True` may help." if share > 0.5 and total > 10 else ""
     return [paragraph(f"The objective took {took}, the search {_percent(1 - share)}.{advice}")]
 
 
