@@ -62,92 +62,93 @@ def maximize(
     callback: Callback | None = None,
     **settings: Setting,
 ) -> Result:
-    """Find the bits with the largest value of an objective.
+    """Maximize a black-box function of bits or of a `Space` of discrete variables.
 
     Parameters
     ----------
     objective
-        A function of an array of 0/1 rows, shape (rows, n), that gives one number per row (it may get a large batch in
-        parts); a function of one row, with vectorized=False; a problem; or the name of one ("hiff:n=64"). In a space,
-        a function of a dict of columns, see `Space.decode`, or, with vectorized=False, of one plain dict.
+        A function of an array of candidates, shape (rows, n), that returns one value per row. With a space, it takes a
+        dict of columns (see `Space.decode`). With `vectorized=False`, it takes one candidate. A problem, or the name of
+        one such as "hiff:n=64", works, too.
     n
-        For a function: the number of its bits; their names, or a data frame that has them as columns; or a `Space`.
+        For a function: the number of bits, their names, a data frame that has them as columns, or a `Space`.
     constraints
-        Functions of the same rows as the objective, each of which gives by how much a row violates something: 0 or
-        less where it does not. A feasible row is better than any other, then one of less violation in sum.
+        Functions of the same candidates. Each one returns by how much a candidate violates a constraint: more than 0
+        if it does. A feasible candidate is better than any infeasible one. Of two infeasible ones, the one with the
+        smaller total violation is better.
     violations
-        If True, the objective itself returns violations: a pair of its values and by how much each constraint is
-        violated, shape (rows,) or (rows, constraints), or a value and one number per constraint with vectorized=False.
-        A program prints them after its value. Default: False, and such a pair is an error.
+        If True, the objective returns a pair: its values, and the violations of shape (rows,) or (rows, constraints).
+        With `vectorized=False` these are a value and one number per constraint. A program prints them after its value.
     algorithm
         A name (`daedal list` shows them), "path/to/file.py:NAME", an `Algorithm`, a configuration, a model, or an async
-        function of your own, `async def climber(f, *, n, rng)`.
+        function of your own: `async def climber(f, *, n, rng)`.
     seed
-        Same seed, same result.
-    max_evaluations, max_generations, max_seconds, patience, target
-        What ends the run: see `Limits`. `max_evaluations` is the number of rows that the objective is called for;
-        rows that are known are free. What is not given comes from the algorithm, and the target from a problem's known
-        optimum.
+        The same seed gives the same result. Default: random.
+    max_evaluations
+        Maximum number of candidates for which the objective is called. Candidates with known values are free.
+    max_generations, patience
+        Maximum number of generations, and of generations without a better candidate. Default: those of the algorithm.
+    max_seconds
+        Maximum wall-clock time.
+    target
+        Objective value at which to stop. Default: the optimum, if it is known.
     minimize
-        Whether to look for the smallest value instead: see `minimize`.
+        If True, smaller values are better, as in `minimize`.
     vectorized
-        Whether the objective takes a batch or one row.
+        If False, the objective takes one candidate instead of a batch.
     shuffle
-        Whether a problem called by name gets its variables in a random order, so that nobody profits from adjacency;
-        x is reported in the problem's own order.
+        If True, the variables of a named problem get a random order, so that no algorithm benefits from neighboring
+        variables. The result has the original order.
     initial
-        Rows to begin with, shape (rows, n), in the objective's own order; or, with a space or names, a dict of values
-        by name, a list of dicts, a data frame (with a column "fitness" where their values are known); or a pair of any
-        of these and their values, which are then not evaluated again, unless there are constraints. Random rows fill up
-        the population.
+        Candidates to start from: rows of bits, a dict of values by name, a list of dicts, or a data frame. Their values
+        may be a column "fitness", or the second part of a pair. Candidates with values are not evaluated again, unless
+        there are constraints.
     workers
-        Processes to evaluate with. Up to 16 do not change the result.
+        Number of worker processes. Up to 16 do not change the result.
     executor
-        Somebody else's workers instead: any concurrent.futures.Executor, or Dask's `client.get_executor()`.
+        An external executor instead of workers: any `concurrent.futures.Executor`, or Dask's `client.get_executor()`.
     executor_timeout
-        Seconds without a sign of Dask's scheduler, or of any worker there, after which what is under way has failed.
+        Seconds without contact after which the Dask scheduler or its workers count as lost.
     on_error
-        When an evaluation raises, gives nan, takes too long or ends its process: "raise"; "worst": the row counts as
-        the worst there is, and is written down; "retry:3": three more tries, then raise; "retry:3,worst".
+        Policy for an evaluation that raises, returns NaN, takes too long or kills its process. "raise" ends the run.
+        "worst" counts the candidate as the worst possible. "retry:3" tries three more times and then raises, and
+        "retry:3,worst" tries three more times and then counts it as the worst.
     timeout
-        Seconds that one evaluation may take.
+        Maximum number of seconds for one evaluation.
     deduplicate
-        Whether a row that comes again has the value it had before.
+        If True, a repeated candidate is not evaluated again. Its stored value is used.
     noisy
-        Whether values differ from call to call. Then every row that is asked for is evaluated, the best is chosen by
-        means of repeated evaluations, which are spent where they decide, and fitness is such a mean, with its
-        `standard_error`; a target is reached when a mean reaches it.
+        If True, the objective is noisy. The best candidate is chosen by repeated measurements, and `fitness` is the
+        mean of several fresh ones, with its `standard_error`. A target is reached if such a mean reaches it.
     repeats
-        How often the best is measured at least, where `max_evaluations` allows it; implies noisy=True.
+        Minimum number of measurements of the best candidate. Implies `noisy=True`.
     asynchronous
-        If True, each worker gets the next candidate as soon as it is free, which keeps workers busy where evaluations
-        take different times. The result then depends on which evaluation ends first. If False, candidates are
-        evaluated in whole batches, and the result does not depend on the number of workers.
+        If True, each worker gets the next candidate as soon as it is free. The result then depends on the order in
+        which evaluations end. If False, candidates are evaluated in whole batches.
     run
-        A file that records the run (SQLite): every evaluation as it arrives. The same call with an existing file
-        continues that run, `daedal.load` and `daedal report` read it, and other runs can use it as `known`.
+        SQLite file that records every evaluation as it arrives. The same call with an existing file continues that
+        run. `daedal.load` and `daedal report` read it.
     known
-        Earlier evaluations, which are then free: the run file of another run, a CSV file, a data frame or a list of
-        dicts, in which each row has values by name and a "fitness".
+        Earlier evaluations, which are then free: a run file, a CSV file, a data frame, or a list of dicts with the
+        values by name and a "fitness".
     log
-        A folder in which the run gets a folder of its own, for IOHanalyzer: every call of the objective that was better
-        than those before, and the last one. Needs the extra `ioh`.
+        Folder for logs in the format of IOHanalyzer. Needs the extra `ioh`.
     progress
-        Whether to show the run as it goes: in a notebook below the cell, elsewhere on standard error.
+        If True, the progress is shown on standard error, or below the cell of a notebook.
     callback
-        Called with each `Generation`; returns True to stop the run.
+        Function that is called with each `Generation`. If it returns True, the run stops.
     **settings
-        Settings of the algorithm, such as popsize=200 or corruption=0.05; an unknown one lists the known ones.
+        Settings of the algorithm, such as `popsize=200`. The error for an unknown one lists the known ones.
 
     Returns
     -------
     Result
-        Also when the run is interrupted with Ctrl-C: the best so far.
+        The best candidate and how it was found. If you press Ctrl-C, it is the best candidate so far.
 
     Raises
     ------
     ObjectiveError
-        The objective failed, and `on_error` says to raise; its `best` is the best so far.
+        An evaluation failed, and `on_error` says to raise. Its attribute `best` is the best solution so far.
 
     Examples
     --------
@@ -198,7 +199,7 @@ _KEYWORDS = tuple(inspect.signature(maximize).parameters)
 
 
 def _same_parameters(as_those_of: Callable[_P, _T]) -> Callable[[Callable[..., _T]], Callable[_P, _T]]:
-    """Give a function the signature of another, for those who read it and for type checkers."""
+    """Return a decorator that gives a function the signature of another one, for readers and type checkers."""
 
     def signed(function: Callable[..., _T]) -> Callable[_P, _T]:
         function.__signature__ = inspect.signature(as_those_of)  # type: ignore[attr-defined]
@@ -209,10 +210,10 @@ def _same_parameters(as_those_of: Callable[_P, _T]) -> Callable[[Callable[..., _
 
 @_same_parameters(as_those_of=maximize)
 def minimize(*objective: Any, **keywords: Any) -> Result:
-    """Find the bits with the smallest value of an objective.
+    """Minimize a black-box function of bits or of a `Space` of discrete variables.
 
-    As `maximize`, with all signs as the objective has them: in the target, the result, its history and the callback.
-    A problem's optimum is its largest value, so it does not count here.
+    The parameters are those of `maximize`. The target, the result, its history and the callback have the signs of the
+    objective. The known optimum of a built-in problem is its maximum, so it does not count here.
 
     Examples
     --------
@@ -239,26 +240,25 @@ def resume(
     progress: bool = False,
     callback: Callback | None = None,
 ) -> Result:
-    """Continue a run from its file; the result is that of a run that was never interrupted.
+    """Continue a recorded run, as if it had never been interrupted.
 
-    The search begins again with the same seed and gets the recorded values, until it asks for one that is not in the
+    The search starts over with the same seed and gets the recorded values, until it asks for one that is not in the
     file. A finished run continues if it gets more evaluations or time.
 
     Parameters
     ----------
     run
-        The file that `maximize` or `minimize` recorded; new evaluations are added to it.
+        Run file of `maximize` or `minimize`. New evaluations are added to it.
     objective
-        The same objective again. A problem that was named ("hiff:n=64") need not be given: a run file holds numbers and
-        names, and no code.
+        The same objective, because a run file contains no code. Built-in problems are known by name.
     constraints
-        The same functions again, if there were any.
+        The same functions, if there were any.
     algorithm
-        The same algorithm again, if it is not one of daedal's own.
+        The same algorithm, if it is your own.
     max_evaluations, max_seconds
-        New limits. Default: as before.
+        New limits. Default: the previous ones.
     workers, executor
-        Processes, or an executor, to evaluate with. Default: as before.
+        Worker processes, or an executor. Default: the previous number of workers.
     executor_timeout, known, progress, callback
         As for `maximize`.
 
@@ -287,9 +287,9 @@ def _seed_of(run: str | os.PathLike[str], seed: int | None) -> int:
 
 
 def load(path: str | os.PathLike[str]) -> Result:
-    """Return the result of a run from its file; nothing in the file is run.
+    """Return the result of a run from its run file, without executing anything.
 
-    Of a run that is under way, or was killed, it is what is known so far.
+    If the run is not finished, the result contains the evaluations so far.
 
     Examples
     --------
