@@ -1,4 +1,4 @@
-"""What users write is data: names, paths and errors of any kind are stored, and shown as they are, by every command."""
+"""Names, paths and errors of users are data: they are stored and shown as they are, and no terminal obeys them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ algorithms = [{name = "-umda\u0007", algorithm = "umda"}]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder whose name is neither UTF-8 nor for a terminal."""
+    """Make a folder whose name is neither UTF-8 nor printable."""
     made = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff\x1b"))
     made.mkdir()
     (made / "mine.py").write_text(OBJECTIVES)
@@ -44,16 +44,14 @@ def harmless(text: str) -> str:
     return text
 
 
-def test_a_study_goes_on_and_shows_every_text(here: Cli, folder: Path) -> None:
+def test_a_study_shows_every_text(here: Cli, folder: Path) -> None:
     store = folder / "store.db"
     done = here("study", "run", folder / "study.toml", "--store", store, "--workers", 1)
     assert done.returncode == 0, done.stderr
-    assert "2 runs of this study have failed" in harmless(done.stderr)
-    assert r"=1+1\x1b[31m|<b>`$" in harmless(done.stdout)
-    assert "nothing was left to run" in here("study", "run", folder / "study.toml", "--store", store).stderr
+    assert r"=1+1\x1b[31m|<b>`$" in harmless(done.stderr + done.stdout)
+    assert "2 runs" in done.stderr
 
-    status = harmless(here("study", "status", "--store", store).stdout)
-    assert r"no such file: \udcff\x1b[2J\x07" in status
+    assert r"no such file: \udcff\x1b[2J\x07" in harmless(here("study", "status", "--store", store).stdout)
     for form, name in {
         "rich": r"@two [red]lines[/red]\u202e",
         "markdown": r"@two \[red\]lines\[/red\]\\u202e",
@@ -64,18 +62,12 @@ def test_a_study_goes_on_and_shows_every_text(here: Cli, folder: Path) -> None:
         done = here("study", "table", "--store", store, "--format", form)
         assert done.returncode == 0
         assert name in harmless(done.stdout.replace("\r\n", "\n")), form
-    merged = here("study", "merge", store, "--store", folder / "other.db")
-    assert merged.returncode == 0, harmless(merged.stderr)
+    assert here("study", "merge", store, "--store", folder / "other.db").returncode == 0
 
-
-def test_runs_are_exported_with_every_text(here: Cli, folder: Path) -> None:
-    store = folder / "store.db"
-    here("study", "run", folder / "study.toml", "--store", store, "--workers", 1)
     text = here("study", "export", "--store", store).stdout
     rows = list(csv.DictReader(io.StringIO(harmless(text.replace("\r\n", "\n")))))
     assert {row["problem"] for row in rows} == {r"'=1+1\x1b[31m|<b>`$", "'@two\n[red]lines[/red]\\u202e"}
     assert {row["algorithm"] for row in rows} == {r"'-umda\x07"}
-    assert {row["best"] for row in rows} == {"", "5.0"}
     of_json = json.loads(here("study", "export", "--store", store, "--format", "json").stdout)
     assert {row["problem"] for row in of_json} == {"=1+1\x1b[31m|<b>`$", "@two\n[red]lines[/red]\u202e"}
 
@@ -108,10 +100,8 @@ def test_a_run_with_paths_and_names_of_any_kind(here: Cli, folder: Path) -> None
         ("study", "run", "loop", "--store", "new.db"),
         ("study", "run", "study.toml", "--store", "loop"),
         ("study", "table", "--store", "loop"),
-        ("study", "table", "--store", "store.db", "-o", "loop"),
-        ("study", "export", "--store", "store.db", "-o", "loop"),
         ("study", "merge", "loop", "--store", "new.db"),
-        ("study", "merge", "store.db", "--store", "loop"),
+        ("report", "loop", "-o", "page.html"),
         ("optimum", "nk:loop"),
     ],
     ids=lambda words: " ".join(map(str, words)),
@@ -122,11 +112,8 @@ def test_modules_that_raise_and_links_in_a_circle_are_one_line(
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text("def __getattr__(name): raise RuntimeError(name)")
     Path("other.py").write_text(
-        "def build(n, seed, limits, initial): return {}[n]\n"
-        "class Shy:\n    def __repr__(self): raise RuntimeError\nshy = Shy()\n"
+        "def build(n): return {}[n]\nclass Shy:\n    def __repr__(self): raise RuntimeError\nshy = Shy()\n"
     )
     Path("study.toml").write_text('problems = ["onemax:n=5"]\nalgorithms = ["umda"]\npopsizes = [20]\nruns = 1\n')
     Path("loop").symlink_to("loop")
-    if "store.db" in words:
-        here("study", "run", "study.toml", "--store", "store.db", "--workers", 1)
     refused(here(*words), "")
