@@ -34,24 +34,24 @@ def by_name(name: str, _: Generator, **settings: int) -> Instance:
 
 
 def nk(name: str, rng: Generator, *, n: int, k: int) -> Instance:
-    """Make random neighbours, random tables; its optimum is left open."""
+    """Make random neighbors, random tables; its optimum is left open."""
     return without_optimum(name, random_nk(rng, n, k))
 
 
 def nk_exact(name: str, rng: Generator, *, n: int, k: int) -> Instance:
-    """Make random neighbours and tables, with the exact optimum: for n up to about 34."""
+    """Make random neighbors and tables, with the exact optimum: for n up to about 34."""
     return with_optimum(name, random_nk(rng, n, k))
 
 
 def random_nk(rng: Generator, n: int, k: int) -> NK:
-    neighbours = [[i, *rng.choice(np.delete(np.arange(n), i), size=k, replace=False)] for i in range(n)]
-    return NK(np.array(neighbours), rng.random((n, 2 ** (k + 1))))
+    neighbors = [[i, *rng.choice(np.delete(np.arange(n), i), size=k, replace=False)] for i in range(n)]
+    return NK(np.array(neighbors), rng.random((n, 2 ** (k + 1))))
 
 
 def nk_ring(name: str, rng: Generator, *, n: int, k: int) -> Instance:
     """Make each variable's table look at the k next ones: an optimum by dynamic programming."""
-    neighbours = (np.arange(n)[:, None] + np.arange(k + 1)) % n
-    return with_optimum(name, NK(neighbours, rng.random((n, 2 ** (k + 1)))))
+    neighbors = (np.arange(n)[:, None] + np.arange(k + 1)) % n
+    return with_optimum(name, NK(neighbors, rng.random((n, 2 ** (k + 1)))))
 
 
 def clauses(rng: Generator, n: int, count: int, planted: Bits | None = None) -> list[list[int]]:

@@ -3,7 +3,7 @@
     python benchmarks/reference.py [--runs 20] [--first 0] [--workers 2] [--only " boa"] [--nk FILE] [--set key=value]
 
 Problems are shuffled, as `daedal solve` does. The paper's column has its evaluations at the sizes that solve >= 50 % /
->= 90 % of the runs. "chain" is a ring of 50 variables with a random table for each pair of neighbours. A wish of 0/20
+>= 90 % of the runs. "chain" is a ring of 50 variables with a random table for each pair of neighbors. A wish of 0/20
 means that none was stated: the row is there to compare with. nk_30_4.1 is looked for in $DAEDAL_DATA/nk (default
 ../shared/data/nk) and left out where it is missing.
 """
@@ -86,8 +86,8 @@ PAPER = {  # evaluations at the population sizes that solve >= 50 % and >= 90 % 
 
 def chain(n: int = 50, seed: int = 1) -> NK:
     """Make a chain: each table looks at a variable and the next one; its optimum is exact."""
-    neighbours = np.array([[i, (i + 1) % n] for i in range(n)])
-    return NK(neighbours, np.random.default_rng(seed).random((n, 4)))
+    neighbors = np.array([[i, (i + 1) % n] for i in range(n)])
+    return NK(neighbors, np.random.default_rng(seed).random((n, 4)))
 
 
 def run(job: tuple[Case, str, int, dict[str, str]]) -> tuple[bool, int, float, float]:

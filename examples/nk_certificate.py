@@ -23,7 +23,7 @@ class Hidden:
 
 if __name__ == "__main__":
     land = daedal.problems.NK.random(n=N, k=3, seed=5)
-    certificate, optimum = land.maximise()
+    certificate, optimum = land.maximize()
     print(f"the optimum is {optimum:.6f}, and {''.join(map(str, certificate))} has it")
     assert np.isclose(land.evaluate(certificate[None])[0], optimum)
 

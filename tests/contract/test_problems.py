@@ -172,7 +172,7 @@ def test_every_problem(name: str, check: Callable[[str], None], tmp_path: Path) 
 
 @dataclass(frozen=True)
 class Alternating:
-    """A problem in a few lines: how many neighbours differ."""
+    """A problem in a few lines: how many neighbors differ."""
 
     n: int = 9
 

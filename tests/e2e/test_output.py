@@ -93,7 +93,7 @@ def test_an_instance_is_written_with_its_optimum(here: Cli, refused: Refused, tm
     assert (done.returncode, done.stdout) == (0, "")
     written, expected = read_nk(tmp_path / "a.nk"), NK.random(14, 3, 1)
     assert np.array_equal(written.tables, expected.tables)
-    assert np.array_equal(written.neighbours, expected.neighbours)
+    assert np.array_equal(written.neighbors, expected.neighbors)
     assert written.known_optimum == expected.optimum
     refused(here(*words, tmp_path / "no" / "a.nk"), "folder")
 

@@ -18,7 +18,7 @@ from daedal.cli import options
 from daedal.cli.output import say, shown, stdout_kept, write_line
 from daedal.problems import NK, write_nk
 from daedal.problems.exact import SumOfTables
-from daedal.problems.nk_file import NK_FILE
+from daedal.problems.nk import NK_FILE
 from daedal.problems.registry import ProblemKind, find_problem, problem_kinds
 from daedal.searches.algorithm import Algorithm
 from daedal.searches.presets import algorithms, find_algorithm
@@ -166,7 +166,7 @@ def optimum(
     """Print the best possible value of a problem."""
     found = find_problem(problem)
     if found.optimum is None and isinstance(found, SumOfTables):
-        row, value = found.maximise()  # slow, or refused because of its memory
+        row, value = found.maximize()  # slow, or refused because of its memory
         print(repr(value))
         if show_x:
             print(to_text(row))

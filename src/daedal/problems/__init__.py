@@ -1,4 +1,4 @@
-"""Problems: functions of n bits, to be maximised, that state their optimum where it is known."""
+"""Problems: functions of n bits, to be maximized, that state their optimum where it is known."""
 
 from daedal.settings.lazy import lazy_names
 

@@ -12,7 +12,7 @@ from daedal.types import Bits, Fitness, check_bits
 
 @runtime_checkable
 class Problem(Protocol):
-    """A function of n bits, to be maximised."""
+    """A function of n bits, to be maximized."""
 
     @property
     def n(self) -> int:
@@ -23,11 +23,11 @@ class Problem(Protocol):
         """Largest fitness there is, or None where it is unknown."""
 
     def evaluate(self, x: Bits) -> Fitness:
-        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        """Return the fitness, shape (rows,), of each row of x, shape (rows, n)."""
 
 
 def fill_fitness(kernel: Callable[..., None], x: Bits, n: int, *settings: object) -> Fitness:
-    """Give the fitness, shape (rows,), that a kernel computes of each row of x, which has to be of shape (rows, n)."""
+    """Return the fitness, shape (rows,), that a kernel computes of each row of x, shape (rows, n)."""
     check_bits(x, n)
     out = np.empty(len(x))
     kernel(np.ascontiguousarray(x), *settings, out)

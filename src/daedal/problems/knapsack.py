@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
+from daedal.problems.text_file import MOST_VARIABLES, WordReader, is_whole, read_lines
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
@@ -20,6 +24,17 @@ EXACT_ENTRIES = 2**27
 SPAWN_KEY = (0x4B50,)  # Sets the stream of `Knapsack.random` ("KP" in ASCII) apart from all others of the same seed
 MOST_ITEMS = 10**7  # of a random knapsack
 LIGHTEST, HEAVIEST = 10, 100  # Range of the profits and weights that `Knapsack.random` draws
+
+
+_WHAT, _HEADER = "a file of knapsacks", "the number of problems"
+_MOST_NUMBERS = 10**8  # weights of one problem at the most
+_SIZES = (
+    f"`n m optimum`, the numbers of items (in 1..{MOST_VARIABLES}) and dimensions (n m at most {_MOST_NUMBERS}), "
+    "and the best profit or 0"
+)
+
+BEST_VALUES = "best-feasible-slns.txt"
+"""What the OR-Library's list of best values is called, for its files mknapcb1.txt to mknapcb9.txt."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,11 +142,11 @@ class Knapsack:
         return _pack(self.profits, self.weights[0].astype(np.int64), int(min(self.capacities[0], self.weights.sum())))
 
     def evaluate(self, x: Bits) -> Fitness:
-        """Give the profit, shape (rows,), of each row of x, shape (rows, n)."""
+        """Return the profit, shape (rows,), of each row of x, shape (rows, n)."""
         return fill_fitness(weighted_ones, x, self.n, self.profits)
 
     def violations(self, x: Bits) -> NDArray[np.float64]:
-        """Give the load less the capacity, shape (rows, m): at most 0 where the items of a row can be carried."""
+        """Return the load less the capacity, shape (rows, m): at most 0 where the items of a row can be carried."""
         check_bits(x, self.n)
         out = np.empty((len(x), len(self.capacities)))
         excess_loads(np.ascontiguousarray(x), self.weights, self.capacities, out)
@@ -153,6 +168,74 @@ def _pack(profits: NDArray[np.float64], weights: NDArray[np.int64], capacity: in
             row[i] = 1
             capacity -= int(weights[i])
     return row
+
+
+# ------------------------------------------------------------ files of the OR-Library
+
+
+def read_mkp(path: str | os.PathLike[str], problem: int = 1) -> Knapsack:
+    r"""Read a knapsack: the number of problems; for each `n m optimum`, n profits, m rows of n weights, m capacities.
+
+    An optimum of 0 is unknown; then, for the files called mknapcb, the best value known is looked up in
+    best-feasible-slns.txt in the same folder, where that is there.
+
+    Parameters
+    ----------
+    path
+        The file.
+    problem
+        Which problem of a file with several, from 1 on.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file; the message names the line and says what is wrong there.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "tiny.txt"
+    ...     _ = path.write_text("1\n3 2 7\n3 4 5\n2 3 4\n1 1 1\n5 2\n")
+    ...     read_mkp(path)
+    Knapsack(n=3, m=2)
+    """
+    check_whole("problem", problem, least=1, of="mkp")
+    words = WordReader(path, _WHAT, _HEADER)
+    count = words.whole(_HEADER, least=1)
+    if problem > count:
+        raise ValueError(f"{path} has {count} problem{'s'[: count != 1]}, got problem={problem}")
+    for number in range(1, problem + 1):
+        knapsack = _read_one(words, number)
+    if problem == count:
+        words.end()
+    return knapsack
+
+
+def _read_one(words: WordReader, number: int) -> Knapsack:
+    n = words.whole(_SIZES, least=1, most=MOST_VARIABLES)
+    m = words.whole(_SIZES, least=1, most=_MOST_NUMBERS // n)
+    optimum, line = words.number(_SIZES, least=0.0), words.line
+    profits = [words.number("a profit of at least 0", least=0.0) for _ in range(n)]
+    weights = [words.number("a weight of at least 0", least=0.0) for _ in range(m * n)]
+    capacities = [words.number("a capacity of at least 0", least=0.0) for _ in range(m)]
+    known = optimum or _best_known(words.path, f"{m}.{n}-{number - 1:02d}")
+    if known is not None and known > sum(profits) * (1.0 + 1e-9):
+        words.line = line
+        raise words.bad(f"an optimum of at most all profits, {sum(profits):.10g}", f"{known:.10g}")
+    return Knapsack(np.array(profits), np.array(weights).reshape(m, n), np.array(capacities), known_optimum=known)
+
+
+def _best_known(path: Path, name: str) -> float | None:
+    """Look up the best value known; in the list, a problem of 5 limits and 100 items is called 5.100-00."""
+    beside = path.with_name(BEST_VALUES)
+    if not re.fullmatch(r"mknapcb\d.*", path.name) or not beside.is_file():
+        return None
+    for line in read_lines(beside, "a list of best values", "text"):
+        words = line.split()
+        if len(words) == 2 and words[0] == name and is_whole(words[1]):
+            return float(words[1])
+    return None
 
 
 # ------------------------------------------------------------ kernels

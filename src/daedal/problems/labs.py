@@ -62,7 +62,7 @@ class LABS:
         return from_text(f"{int(_SEQUENCES.split()[self.n - SHORTEST], 16):0{self.n}b}")
 
     def evaluate(self, x: Bits) -> Fitness:
-        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        """Return the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         return fill_fitness(merit_factor, x, self.n)
 
 
@@ -73,7 +73,7 @@ class LABS:
 
 @njit(**EXACT)
 def merit_factor(x: Bits, out: Fitness) -> None:
-    """Give the merit factor n^2 / 2E of each row as a sequence of -1 and 1, E its squared autocorrelations summed."""
+    """Return the merit factor n^2 / 2E of each row as a sequence of -1 and 1, E its squared autocorrelations summed."""
     rows, n = x.shape
     for r in range(rows):
         energy = 0

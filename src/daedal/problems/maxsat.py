@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,15 @@ from numpy.typing import NDArray
 from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
 from daedal.problems.exact import QUICK_MEMORY, SumOfTables
-from daedal.problems.satisfying import satisfying_row
+from daedal.problems.text_file import (
+    MOST_VARIABLES,
+    as_whole,
+    bad,
+    is_whole,
+    read_best_known,
+    read_lines,
+    shown,
+)
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
@@ -83,15 +93,15 @@ class MaxSat(SumOfTables):
         return float(self._weights.sum())
 
     def all_clauses(self) -> list[Sequence[int]]:
-        """Give all clauses that a row can satisfy."""
+        """Return all clauses that a row can satisfy."""
         return list(self.clauses)
 
     def scopes(self) -> list[list[int]]:
-        """Give the variables of each clause."""
+        """Return the variables of each clause."""
         return [list(dict.fromkeys(abs(literal) - 1 for literal in clause)) for clause in self.all_clauses() if clause]
 
     def factors(self) -> list[NDArray[np.float64]]:
-        """Give the table of each clause: its weight, but for the one setting that fails it."""
+        """Return the table of each clause: its weight, but for the one setting that fails it."""
         return [
             _table(clause, weight, 0.0) for clause, weight in zip(self.clauses, self._weights, strict=True) if clause
         ]
@@ -112,7 +122,7 @@ class MaxSat(SumOfTables):
 
     def _eliminated(self) -> tuple[Bits, float] | None:
         affordable = self.can_be_planned() and self._plan.peak_bytes <= self.affordable
-        return self.maximise() if affordable else None
+        return self.maximize() if affordable else None
 
     @cached_property
     def _weights(self) -> NDArray[np.float64]:
@@ -123,7 +133,7 @@ class MaxSat(SumOfTables):
         return _flat(self.clauses)
 
     def evaluate(self, x: Bits) -> Fitness:
-        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        """Return the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         return fill_fitness(clause_sum, x, self.n, *self._literals, self._weights)
 
 
@@ -155,16 +165,16 @@ class HardMaxSat(MaxSat):
         object.__setattr__(self, "hard", _checked(self.hard, self.n))
 
     def all_clauses(self) -> list[Sequence[int]]:
-        """Give all clauses that a row can satisfy, the hard ones last."""
+        """Return all clauses that a row can satisfy, the hard ones last."""
         return [*self.clauses, *self.hard]
 
     def factors(self) -> list[NDArray[np.float64]]:
-        """Give the table of each clause: a hard one forbids the setting that fails it."""
+        """Return the table of each clause: a hard one forbids the setting that fails it."""
         return super().factors() + [_table(clause, 0.0, -math.inf) for clause in self.hard if clause]
 
-    def maximise(self) -> tuple[Bits, float]:
+    def maximize(self) -> tuple[Bits, float]:
         """Compute a row of the largest fitness that satisfies the hard clauses, and that fitness, as `MaxSat` does."""
-        row, value = super().maximise()
+        row, value = super().maximize()
         if value == -math.inf or not all(self.hard):
             raise ValueError(f"no row satisfies the hard clauses of {self!r}, so that there is no optimum")
         return row, value
@@ -180,7 +190,7 @@ class HardMaxSat(MaxSat):
         return _flat(self.hard)
 
     def violations(self, x: Bits) -> NDArray[np.float64]:
-        """Give for each row and hard clause, shape (rows, m), 1 less the number of its literals that hold.
+        """Return for each row and hard clause, shape (rows, m), 1 less the number of its literals that hold.
 
         At most 0 where the clause is satisfied, and 1 where it is not.
         """
@@ -206,12 +216,217 @@ def _flat(clauses: Sequence[Sequence[int]]) -> _Literals:
 
 
 def _table(clause: Sequence[int], satisfied: float, failed: float) -> NDArray[np.float64]:
-    """Give what a clause is worth for each setting of its variables, the first the most significant bit."""
+    """Return what a clause is worth for each setting of its variables, the first the most significant bit."""
     variables = list(dict.fromkeys(abs(literal) for literal in clause))
     table = np.full(2 ** len(variables), satisfied)
     if not any(-literal in clause for literal in clause):  # else it holds whatever comes
         table[sum((-variable in clause) << place for place, variable in enumerate(reversed(variables)))] = failed
     return table
+
+
+# ------------------------------------------------------------ satisfying all clauses
+
+_Clauses: TypeAlias = list[tuple[int, ...]]  # literals: v + 1 for variable v, -(v + 1) for its negation
+
+EFFORT = 3_000_000
+"""Literals looked at before the search is given up: a few tenths of a second."""
+
+
+def satisfying_row(n: int, clauses: Sequence[Sequence[int]], *, effort: int = EFFORT) -> Bits | None:
+    """Return a row, shape (n,), that satisfies all clauses, or None where there is none or it would take too long.
+
+    A literal is v + 1 for variable v of 0..n - 1, and -(v + 1) for its negation.
+
+    Examples
+    --------
+    >>> satisfying_row(2, [(1, 2), (-1,)])
+    array([0, 1], dtype=uint8)
+    >>> satisfying_row(1, [(1,), (-1,)]) is None
+    True
+    """
+    # What is still to be tried: clauses that are left, literals that hold already, one more that is to hold.
+    waiting: list[tuple[_Clauses, tuple[int, ...], int]] = [([tuple(clause) for clause in clauses], (), 0)]
+    while waiting:
+        left, held, literal = waiting.pop()
+        while True:
+            effort -= sum(map(len, left)) + 1
+            if effort < 0:
+                return None
+            if literal:
+                held += (literal,)
+                left = [
+                    tuple(one for one in clause if one != -literal) if -literal in clause else clause
+                    for clause in left
+                    if literal not in clause
+                ]
+            if not left:
+                return _row(n, held)
+            shortest = min(left, key=len)
+            if len(shortest) != 1:
+                break
+            literal = shortest[0]
+        if shortest:  # otherwise nothing can satisfy it any more
+            literal = _most_frequent(left, len(shortest))
+            waiting += [(left, held, -literal), (left, held, literal)]
+    return None
+
+
+def _most_frequent(clauses: _Clauses, length: int) -> int:
+    """Return the literal that is in most of the shortest clauses; the first of several."""
+    counts: dict[int, int] = {}
+    for clause in clauses:
+        if len(clause) == length:
+            for literal in clause:
+                counts[literal] = counts.get(literal, 0) + 1
+    return max(counts, key=counts.__getitem__)
+
+
+def _row(n: int, held: tuple[int, ...]) -> Bits:
+    row = np.zeros(n, dtype=np.uint8)
+    for literal in held:
+        row[abs(literal) - 1] = literal > 0
+    return row
+
+
+# ------------------------------------------------------------ files
+
+_WHAT = "a MAX-SAT file"
+_HEADER = "`p cnf n m`, `p wcnf n m` or `p wcnf n m top`"
+_MOST_WEIGHT = 10**15
+_TOP_DIGITS = 20  # such weights go up to 2^64
+
+
+@dataclass
+class _Reading:
+    """What has been read so far."""
+
+    path: Path
+    line: int = 0
+    n: int = 0
+    count: int | None = None  # clauses that were announced
+    weighted: bool = False
+    top: int | None = None  # clauses of this weight, or more, are hard
+    largest: int = 0  # variable seen
+    clauses: list[list[int]] = field(default_factory=list)
+    weights: list[int] = field(default_factory=list)
+    hard: list[list[int]] = field(default_factory=list)
+    open: tuple[int | None, list[int]] | None = None  # a clause that has no 0 yet, and its weight, None if hard
+
+
+def read_maxsat(path: str | os.PathLike[str]) -> MaxSat:
+    r"""Read clauses from a file: DIMACS cnf or wcnf.
+
+    In a wcnf file with `top`, clauses of that weight or more are hard, as are those that begin with `h` in a file of
+    the 2022 format, which has no line `p` and has to be called .wcnf. A file beside it with the same name and the
+    ending .bkv has the best value known, which is taken for the optimum.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file; the message names the line and says what is wrong there.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "tiny.wcnf"
+    ...     _ = path.write_text("p wcnf 2 3 10\n10 -1 -2 0\n3 1 0\n4 2 0\n")
+    ...     read_maxsat(path).optimum
+    4.0
+    """
+    reading = _Reading(Path(path))
+    lines = read_lines(path, _WHAT, _HEADER)
+    for words in _clause_lines(reading, lines):
+        for word in words:
+            _take(reading, word)
+        if reading.count is None and reading.open is not None:
+            raise bad(path, reading.line, "0 at the end of the clause", "the end of the line")
+    return _problem(reading, len(lines))
+
+
+def _clause_lines(reading: _Reading, lines: list[str]) -> Iterator[list[str]]:
+    """Return the words of all lines that are neither comments nor the header."""
+    begun = False
+    for reading.line, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words or line.startswith("c"):
+            continue
+        if not begun and words[0] == "p":
+            _read_header(reading, line, words)
+        elif not begun and reading.path.suffix != ".wcnf":
+            raise bad(reading.path, reading.line, _HEADER, shown(line))
+        elif words == ["%"]:  # as in the files of SATLIB
+            if lines[reading.line :] not in ([], ["0"]):
+                raise bad(reading.path, reading.line + 1, "the end, or 0", shown(lines[reading.line]))
+            return
+        else:
+            reading.weighted |= not begun
+            yield words
+        begun = True
+
+
+def _read_header(reading: _Reading, line: str, words: list[str]) -> None:
+    counts = words[2:4]
+    top = words[4:]
+    plain = words[1:2] == ["cnf"] and not top
+    weighted = words[1:2] == ["wcnf"] and len(top) <= 1 and all(len(word) <= _TOP_DIGITS for word in top)
+    if not (plain or weighted) or len(counts) < 2 or not all(map(is_whole, counts)) or not all(map(str.isdigit, top)):
+        raise bad(reading.path, reading.line, _HEADER, shown(line))
+    reading.n = as_whole(
+        reading.path, reading.line, counts[0], f"n, the variables, in 1..{MOST_VARIABLES}", least=1, most=MOST_VARIABLES
+    )
+    reading.count, reading.weighted = int(counts[1]), weighted
+    reading.top = int(top[0]) if top else None
+
+
+def _take(reading: _Reading, word: str) -> None:
+    """Read the next word: the weight of a clause, a literal, or the 0 at its end."""
+    if reading.open is None:
+        if reading.count is not None and len(reading.clauses) + len(reading.hard) == reading.count:
+            raise bad(reading.path, reading.line, f"the end after {reading.count} clauses", shown(word))
+        reading.open = (_weight(reading, word) if reading.weighted else 1, [])
+        if reading.weighted:
+            return
+    most = MOST_VARIABLES if reading.count is None else reading.n
+    expected = f"a literal in -{most}..{most}, or 0"
+    literal = as_whole(reading.path, reading.line, word, expected, least=-most, most=most)
+    weight, literals = reading.open
+    if literal:
+        reading.largest = max(reading.largest, abs(literal))
+        literals.append(literal)
+        return
+    if weight is None:
+        reading.hard.append(literals)
+    else:
+        reading.clauses.append(literals)
+        reading.weights.append(weight)
+    reading.open = None
+
+
+def _weight(reading: _Reading, word: str) -> int | None:
+    """Return the weight of a soft clause, or None for a hard one."""
+    if reading.count is None and word == "h":
+        return None
+    if reading.top is not None and word.isdigit() and len(word) <= _TOP_DIGITS and int(word) >= reading.top:
+        return None
+    return as_whole(reading.path, reading.line, word, "the weight of a clause", least=1, most=_MOST_WEIGHT)
+
+
+def _problem(reading: _Reading, lines: int) -> MaxSat:
+    """Make the problem that has been read; refuse a file that ends too early."""
+    found = len(reading.clauses) + len(reading.hard)
+    if reading.open is not None or (reading.count is not None and found < reading.count):
+        rest = "a literal, or 0" if reading.open else f"{(reading.count or 0) - found} more clauses"
+        raise bad(reading.path, lines + 1, rest, "the end")
+    n = reading.largest if reading.count is None else reading.n
+    if n == 0 or found == 0:
+        raise bad(reading.path, lines + 1, "clauses with variables", "none")
+    problem = (
+        HardMaxSat(n, reading.clauses, reading.weights, hard=reading.hard)
+        if reading.hard
+        else MaxSat(n, reading.clauses, reading.weights)
+    )
+    return replace(problem, known_optimum=read_best_known(reading.path, problem.total))
 
 
 # ------------------------------------------------------------ kernels

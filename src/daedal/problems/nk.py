@@ -1,8 +1,10 @@
-"""NK landscapes: random tables over random neighbourhoods, with their exact optimum."""
+"""NK landscapes: random tables over random neighborhoods, with their exact optimum, and their files."""
 
 from __future__ import annotations
 
 import math
+import os
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,23 +13,34 @@ from numpy.typing import NDArray
 from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
 from daedal.problems.exact import SumOfTables
+from daedal.problems.text_file import as_number, as_whole, bad, is_whole, read_lines, shown
 from daedal.settings.checks import check_whole
+from daedal.storage.atomic import replace_file
+from daedal.storage.inputs import LARGEST
+from daedal.storage.kinds import Kind
 from daedal.types import Bits, Fitness
 
 TABLE_MEMORY = 4 * 2**30  # Bytes that the tables of one landscape may take
 SPAWN_KEY = (0x4E4B,)  # Sets the stream of `NK.random` ("NK" in ASCII) apart from all others drawn from the same seed
 
 
+_HEADER = "`n k`, two whole numbers"
+_OPTIMUM = "Optimum:"
+
+NK_FILE = Kind("an NK file", re.compile(rb"\s*\d{1,15}[ \t]+\d{1,15}[ \t]*\r?\n[ \t]*\d{1,15}[ \t]*\r?\n"))
+"""What `write_nk` writes, and replaces."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class NK(SumOfTables):
-    """Sum of one table entry per variable, chosen by the bits of its k + 1 neighbours.
+    """Sum of one table entry per variable, chosen by the bits of its k + 1 neighbors.
 
-    As a rule a variable is among its own neighbours. The sum is not divided by n. Arrays are copied, and
+    Usually, a variable is among its own neighbors. The sum is not divided by n. Arrays are copied, and
     read-only.
 
     Parameters
     ----------
-    neighbours
+    neighbors
         Integers, shape (n, k + 1); the first of a row is the most significant bit of the table's index.
     tables
         Finite numbers, shape (n, 2^(k + 1)).
@@ -44,23 +57,23 @@ class NK(SumOfTables):
     (3.0, array([1, 1], dtype=uint8))
     """
 
-    neighbours: NDArray[np.int64]
+    neighbors: NDArray[np.int64]
     tables: NDArray[np.float64]
     known_optimum: float | None = None
 
     def __post_init__(self) -> None:
-        neighbours, tables = np.asarray(self.neighbours), np.asarray(self.tables)
-        if neighbours.ndim != 2 or neighbours.dtype.kind not in "iu" or 0 in neighbours.shape:
-            came = f"shape={neighbours.shape}, dtype={neighbours.dtype}"
-            raise ValueError(f"expected neighbours as integers of shape (n, k + 1), got {came}")
-        n, width = neighbours.shape
-        if neighbours.min() < 0 or neighbours.max() >= n:
-            raise ValueError(f"expected neighbours in 0..{n - 1}, got {neighbours.min()}..{neighbours.max()}")
-        ordered = np.sort(neighbours, axis=1)
+        neighbors, tables = np.asarray(self.neighbors), np.asarray(self.tables)
+        if neighbors.ndim != 2 or neighbors.dtype.kind not in "iu" or 0 in neighbors.shape:
+            came = f"shape={neighbors.shape}, dtype={neighbors.dtype}"
+            raise ValueError(f"expected neighbors as integers of shape (n, k + 1), got {came}")
+        n, width = neighbors.shape
+        if neighbors.min() < 0 or neighbors.max() >= n:
+            raise ValueError(f"expected neighbors in 0..{n - 1}, got {neighbors.min()}..{neighbors.max()}")
+        ordered = np.sort(neighbors, axis=1)
         repeated = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
         if len(repeated):
             i = int(repeated[0])
-            raise ValueError(f"expected {width} different neighbours of variable {i}, got {neighbours[i].tolist()}")
+            raise ValueError(f"expected {width} different neighbors of variable {i}, got {neighbors[i].tolist()}")
         if tables.shape != (n, 1 << width) or tables.dtype.kind not in "fiu":
             came = f"shape={tables.shape}, dtype={tables.dtype}"
             raise ValueError(f"expected tables of numbers of shape ({n}, {1 << width}), got {came}")
@@ -68,7 +81,7 @@ class NK(SumOfTables):
             raise ValueError("expected finite numbers in the tables, got nan or inf")
         if self.known_optimum is not None and not math.isfinite(self.known_optimum):
             raise ValueError(f"expected a finite known_optimum or None, got {self.known_optimum}")
-        for name, given, dtype in (("neighbours", neighbours, np.int64), ("tables", tables, np.float64)):
+        for name, given, dtype in (("neighbors", neighbors, np.int64), ("tables", tables, np.float64)):
             array = given.astype(dtype, order="C")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -98,12 +111,12 @@ class NK(SumOfTables):
             raise ValueError(f"nk needs k < n, got k={k}, n={n}; try k={n - 1} or less")
         check_tables(n, k)
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=SPAWN_KEY)))
-        neighbours = np.empty((n, k + 1), dtype=np.int64)
+        neighbors = np.empty((n, k + 1), dtype=np.int64)
         for i in range(n):
             others = rng.choice(n - 1, size=k, replace=False) if k else np.empty(0, dtype=np.int64)
-            neighbours[i, 0] = i
-            neighbours[i, 1:] = others + (others >= i)  # Skip i itself.
-        return cls(neighbours, rng.random((n, 2 ** (k + 1))))
+            neighbors[i, 0] = i
+            neighbors[i, 1:] = others + (others >= i)  # Skip i itself.
+        return cls(neighbors, rng.random((n, 2 ** (k + 1))))
 
     def __repr__(self) -> str:
         return f"NK(n={self.n}, k={self.k})"
@@ -111,25 +124,25 @@ class NK(SumOfTables):
     @property
     def n(self) -> int:  # type: ignore[override]
         """Number of variables."""
-        return int(self.neighbours.shape[0])
+        return int(self.neighbors.shape[0])
 
     @property
     def k(self) -> int:
         """Number of other variables that a variable's entry depends on."""
-        return int(self.neighbours.shape[1]) - 1
+        return int(self.neighbors.shape[1]) - 1
 
     def scopes(self) -> list[list[int]]:
-        """Give the neighbours of each variable."""
-        found: list[list[int]] = self.neighbours.tolist()
+        """Return the neighbors of each variable."""
+        found: list[list[int]] = self.neighbors.tolist()
         return found
 
     def factors(self) -> list[NDArray[np.float64]]:
-        """Give the table of each variable, shape (2^(k + 1),)."""
+        """Return the table of each variable, shape (2^(k + 1),)."""
         return list(self.tables)
 
     def evaluate(self, x: Bits) -> Fitness:
-        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
-        return fill_fitness(sum_tables, x, self.n, self.neighbours, self.tables)
+        """Return the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        return fill_fitness(sum_tables, x, self.n, self.neighbors, self.tables)
 
 
 def check_tables(n: int, k: int) -> None:
@@ -144,21 +157,107 @@ def check_tables(n: int, k: int) -> None:
         )
 
 
+# ------------------------------------------------------------ files
+
+
+def read_nk(path: str | os.PathLike[str]) -> NK:
+    r"""Read a landscape from a file.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file; the message names the line and says what is wrong there.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "tiny.nk"
+    ...     _ = path.write_text("1 0\n0\n0.25\n0.75\nOptimum: 0.75")
+    ...     read_nk(path)
+    NK(n=1, k=0)
+    """
+    lines = read_lines(path, NK_FILE.what, _HEADER, most=LARGEST)
+    n, k = _header(path, lines[0])
+    optimum = None
+    if len(lines) > 1 and lines[-1].startswith(_OPTIMUM):
+        optimum = as_number(path, len(lines), lines.pop().removeprefix(_OPTIMUM).strip())
+    split = 1 + n * (k + 1)
+    expected = split + n * 2 ** (k + 1)
+    if len(lines) < expected:
+        raise bad(path, len(lines) + 1, f"{expected - len(lines)} more numbers for n={n}, k={k}", "the end")
+    if len(lines) > expected:
+        raise bad(path, expected + 1, f"the end or `{_OPTIMUM} x`", shown(lines[expected]))
+    within = f"a neighbor in 0..{n - 1}"
+    neighbors = [as_whole(path, at, text, within, most=n - 1) for at, text in enumerate(lines[1:split], start=2)]
+    for start in range(0, len(neighbors), k + 1):
+        row = neighbors[start : start + k + 1]
+        if len(set(row)) < k + 1:
+            raise bad(path, start + 2, f"{k + 1} different neighbors from here on", str(row))
+    values = [as_number(path, at, text) for at, text in enumerate(lines[split:], start=split + 1)]
+    landscape = NK(
+        np.array(neighbors, dtype=np.int64).reshape(n, k + 1),
+        np.array(values, dtype=np.float64).reshape(n, 2 ** (k + 1)),
+        known_optimum=optimum,
+    )
+    exact = landscape.quick_optimum()
+    if optimum is not None and exact is not None and not math.isclose(optimum, exact, rel_tol=1e-6, abs_tol=1e-6):
+        raise bad(path, len(lines) + 1, f"the optimum of the tables above, {exact:.10g}", f"{optimum:.10g}")
+    return landscape
+
+
+def write_nk(nk: NK, path: str | os.PathLike[str]) -> None:
+    """Write a landscape, with its optimum where that is known or cheap.
+
+    What is read back is equal to the bit. The file appears at once and whole, or not at all.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "small.nk"
+    ...     write_nk(NK.random(n=3, k=1, seed=0), path)
+    ...     read_nk(path)
+    NK(n=3, k=1)
+    """
+    lines = [f"{nk.n} {nk.k}"]
+    lines += map(str, nk.neighbors.ravel().tolist())
+    lines += map(repr, nk.tables.ravel().tolist())
+    if nk.optimum is not None:
+        lines.append(f"{_OPTIMUM} {float(nk.optimum)!r}")
+    text = "\n".join(lines) + "\n"
+    replace_file(path, lambda file: file.write(text.encode("ascii")), kind=NK_FILE)
+
+
+def _header(path: str | os.PathLike[str], text: str) -> tuple[int, int]:
+    words = text.split()
+    if len(words) != 2 or not all(map(is_whole, words)):
+        raise bad(path, 1, _HEADER, shown(text))
+    n, k = map(int, words)
+    if not k < n:
+        raise bad(path, 1, "`n k` with 0 <= k < n", shown(text))
+    try:
+        check_tables(n, k)
+    except ValueError as error:
+        raise ValueError(f"{path}, line 1: {error}") from None
+    return n, k
+
+
 # ------------------------------------------------------------ kernels
 
 # Any non-zero entry of x counts as a one, so that no entry, however wrong, can lead an index out of its table.
 
 
 @njit(**EXACT)
-def sum_tables(x: Bits, neighbours: NDArray[np.int64], tables: NDArray[np.float64], out: Fitness) -> None:
-    """Sum one table entry per variable; the first neighbour is the most significant bit of the index."""
+def sum_tables(x: Bits, neighbors: NDArray[np.int64], tables: NDArray[np.float64], out: Fitness) -> None:
+    """Sum one table entry per variable; the first neighbor is the most significant bit of the index."""
     rows = x.shape[0]
-    n, width = neighbours.shape
+    n, width = neighbors.shape
     for r in range(rows):
         total = 0.0
         for i in range(n):
             index = 0
             for j in range(width):
-                index = 2 * index + (1 if x[r, neighbours[i, j]] else 0)
+                index = 2 * index + (1 if x[r, neighbors[i, j]] else 0)
             total += tables[i, index]
         out[r] = total

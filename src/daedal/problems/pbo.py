@@ -31,7 +31,7 @@ _WITHOUT_OPTIMUM = (18, 25)  # LABS and the NK landscape
 
 
 def import_ioh() -> Any:
-    """Give the package `ioh`; where it is missing, say how to install it."""
+    """Return the package `ioh`; where it is missing, say how to install it."""
     try:
         return importlib.import_module("ioh")
     except ImportError as error:
@@ -106,14 +106,14 @@ class PBO:
         return row if meets(float(self.evaluate(row[None])[0]), self.optimum) else None
 
     def evaluate(self, x: Bits) -> Fitness:
-        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        """Return the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         check_bits(x, self.n)
         rows = max(1, _CHUNK // self.n)
         parts = [self._evaluate(x[start : start + rows].tolist()) for start in range(0, len(x), rows)]
         return np.array([value for part in parts for value in part], dtype=np.float64)
 
     def _transformed(self, value: float) -> float:
-        """Give a value of the function itself as this instance has it: scaled and shifted, as with all functions."""
+        """Return a value of the function itself as this instance has it: scaled and shifted, as with all functions."""
         one, two = (float(_made(1, self.instance, n).optimum.y) for n in (1, 2))  # OneMax: 1 and 2
         return one + (two - one) * (value - 1.0)
 

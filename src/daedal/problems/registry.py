@@ -68,7 +68,7 @@ def register_problem(kind: ProblemKind) -> None:
 
 
 def problem_kinds() -> dict[str, ProblemKind]:
-    """Give all problems by name, those of installed packages included; one that is broken is a warning."""
+    """Return all problems by name, those of installed packages included; one that is broken is a warning."""
     register_entry_points(ENTRY_POINTS, _is_known)
     return dict(_PROBLEMS)
 
@@ -100,7 +100,7 @@ def find_problem(spec: str) -> Problem:
 
 
 def problem_file(spec: str) -> tuple[str, str | None]:
-    """Give the kind of problem that a text names, and the file it is read from, or None."""
+    """Return the kind of problem that a text names, and the file it is read from, or None."""
     kind, path, _ = _split(spec)
     return kind.name, path
 
@@ -140,7 +140,7 @@ def _split(spec: str) -> tuple[ProblemKind, str | None, str]:
 
 
 def _named(spec: str) -> tuple[ProblemKind, str | None, dict[str, Setting]]:
-    """Give the kind of a problem that a text names, its file, or None, and its parameters, defaults included."""
+    """Return the kind of a problem that a text names, its file, or None, and its parameters, defaults included."""
     kind, path, settings = _split(spec)
     if path is None and kind.make is None:
         raise ValueError(f"expected the file of {kind.name}, as in {kind.example}, got {spec!r}")
@@ -207,7 +207,7 @@ for _each in (
     ProblemKind(name="ising", summary="Spin glass, minus its energy", example="ising:FILE", read=read_ising),
     ProblemKind(
         name="qubo",
-        summary="Quadratic function, maximised",
+        summary="Quadratic function, maximized",
         example="qubo:FILE or qubo:FILE,problem=3",
         read=read_qubo,
     ),

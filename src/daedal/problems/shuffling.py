@@ -14,7 +14,7 @@ from daedal.types import Bits, Fitness, check_bits
 
 @dataclass(frozen=True, eq=False)
 class Shuffled:
-    """A problem with its variables in another order, so that no algorithm gains from which variables are neighbours.
+    """A problem with its variables in another order, so that no algorithm gains from which variables are neighbors.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Shuffled:
         return np.take(x, self._places, axis=-1)
 
     def evaluate(self, x: Bits) -> Fitness:
-        """Give the fitness, shape (rows,), of each row of x, shape (rows, n)."""
+        """Return the fitness, shape (rows,), of each row of x, shape (rows, n)."""
         check_bits(x, self.n)
         return self.problem.evaluate(self.restore(x))
 

@@ -51,7 +51,7 @@ def is_whole(text: str) -> bool:
 def as_whole(
     path: str | os.PathLike[str], line: int, text: str, expected: str, *, least: int = 0, most: int = 10**15
 ) -> int:
-    """Give the whole number that a text is; refuse everything else, and what is not in least..most."""
+    """Return the whole number that a text is; refuse everything else, and what is not in least..most."""
     written = _WHOLE if least >= 0 else _SIGNED
     if not written.fullmatch(text) or not least <= int(text) <= most:
         raise bad(path, line, expected, shown(text))
@@ -67,7 +67,7 @@ def as_number(
     least: float = -math.inf,
     most: float = math.inf,
 ) -> float:
-    """Give the finite number that a text is; refuse everything else, and what is not in least..most."""
+    """Return the finite number that a text is; refuse everything else, and what is not in least..most."""
     if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)) or not least <= float(text) <= most:
         raise bad(path, line, expected, shown(text))
     return float(text)
@@ -114,7 +114,7 @@ class WordReader:
                 yield number, word
 
     def word(self, expected: str) -> str:
-        """Give the next word; refuse the end of the file."""
+        """Return the next word; refuse the end of the file."""
         if self._ahead is None:
             raise bad(self.path, len(self.lines) + 1, expected, "the end")
         self.line, word = self._ahead
@@ -122,12 +122,12 @@ class WordReader:
         return word
 
     def whole(self, expected: str, *, least: int = 0, most: int = 10**15) -> int:
-        """Give the next word, a whole number in least..most."""
+        """Return the next word, a whole number in least..most."""
         word = self.word(expected)
         return as_whole(self.path, self.line, word, expected, least=least, most=most)
 
     def number(self, expected: str, *, least: float = -LARGEST) -> float:
-        """Give the next word, a number in least..LARGEST."""
+        """Return the next word, a number in least..LARGEST."""
         word = self.word(expected)
         return as_number(self.path, self.line, word, expected, least=least, most=LARGEST)
 
@@ -140,3 +140,24 @@ class WordReader:
     def bad(self, expected: str, came: str) -> ValueError:
         """Make the refusal of the last word, or of what it belongs to."""
         return bad(self.path, self.line, expected, came)
+
+
+ENDING = ".bkv"
+"""What such a file is called: the instance's name with this ending in place of its own."""
+
+
+def read_best_known(path: str | os.PathLike[str], most: float) -> float | None:
+    """Return the best value known of the instance in a file, or None where nobody has written it down.
+
+    What is above `most`, the largest value that the instance can have at all, is refused.
+    """
+    beside = Path(path).with_suffix(ENDING) if Path(path).name else Path()
+    if not beside.is_file():
+        return None
+    lines = read_lines(beside, "the best value known", "a number")
+    value = as_number(beside, 1, lines[0], "a number", least=-LARGEST, most=LARGEST)
+    if len(lines) > 1:
+        raise bad(beside, 2, "the end", repr(lines[1][:40]))
+    if value > most:
+        raise bad(beside, 1, f"a value that the instance can have, at most {most:.10g}", f"{value:.10g}")
+    return value

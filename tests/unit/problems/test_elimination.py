@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from daedal.problems import NK
-from daedal.problems.elimination import maximise, plan
+from daedal.problems.exact import maximize, plan
 
 
 def brute_force(n: int, scopes: list[list[int]], tables: list[np.ndarray]) -> float:
@@ -27,7 +27,7 @@ def test_tables_of_any_shape_agree_with_brute_force(seed: int) -> None:
     n = draw.randint(1, 8)
     scopes = [draw.sample(range(n), draw.randint(1, n)) for _ in range(draw.randint(0, 6))]
     tables = [rng.integers(-4, 5, size=2 ** len(scope)).astype(float) for scope in scopes]
-    row, value = maximise(n, scopes, tables)
+    row, value = maximize(n, scopes, tables)
     assert row.shape == (n,)
     assert row.dtype == np.uint8
     assert value == brute_force(n, scopes, tables)
@@ -43,7 +43,7 @@ def test_messages_longer_than_one_chunk() -> None:
     x = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     totals = sum(t[2 * x[:, s[0]] + x[:, s[1]]] for s, t in zip(scopes, tables, strict=True))
     assert plan(n, scopes).entries == 2**15
-    assert maximise(n, scopes, tables)[1] == np.max(totals)
+    assert maximize(n, scopes, tables)[1] == np.max(totals)
 
 
 def test_a_long_chain_stays_narrow() -> None:
@@ -51,13 +51,13 @@ def test_a_long_chain_stays_narrow() -> None:
     scopes = [[i, (i + 1) % n, (i + 2) % n] for i in range(n)]
     tables = list(np.random.default_rng(0).random((n, 8)))
     assert plan(n, scopes).entries <= 2**4
-    row, value = maximise(n, scopes, tables)
+    row, value = maximize(n, scopes, tables)
     flipped = row ^ np.eye(n, dtype=np.uint8)
     assert NK(np.array(scopes), np.array(tables)).evaluate(flipped).max() <= value
 
 
 def test_every_variable_is_eliminated_once_and_the_plan_repeats() -> None:
-    scopes = NK.random(34, 5, seed=2).neighbours.tolist()
+    scopes = NK.random(34, 5, seed=2).neighbors.tolist()
     first = plan(34, scopes)
     assert sorted(first.order) == list(range(34))
     assert first == plan(34, scopes)
@@ -66,11 +66,11 @@ def test_every_variable_is_eliminated_once_and_the_plan_repeats() -> None:
 
 def test_the_predicted_memory_is_what_is_taken() -> None:
     problem = NK.random(28, 5, seed=0)
-    scopes, tables = problem.neighbours.tolist(), list(problem.tables)
+    scopes, tables = problem.neighbors.tolist(), list(problem.tables)
     planned = plan(28, scopes)
-    expected = maximise(28, scopes, tables, planned=planned)[1]  # Compiling and loading kernels takes memory too.
+    expected = maximize(28, scopes, tables, planned=planned)[1]  # Compiling and loading kernels takes memory too.
     tracemalloc.start()
-    assert maximise(28, scopes, tables, planned=planned)[1] == expected
+    assert maximize(28, scopes, tables, planned=planned)[1] == expected
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert planned.peak_bytes > 2**20
@@ -79,11 +79,11 @@ def test_the_predicted_memory_is_what_is_taken() -> None:
 
 @pytest.mark.parametrize(("n", "k"), [(200, 6), (500, 6), (1500, 20)])
 def test_too_much_memory_is_refused_before_it_is_taken(n: int, k: int) -> None:
-    neighbours = [[(i + step * step) % n for step in range(k + 1)] for i in range(n)]
+    neighbors = [[(i + step * step) % n for step in range(k + 1)] for i in range(n)]
     tables = [np.zeros(1)] * n  # Never looked at.
     tracemalloc.start()
     with pytest.raises(ValueError, match=r"2\^\d+ entries and 2\^\d+ bytes"):
-        maximise(n, neighbours, tables)
+        maximize(n, neighbors, tables)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50 * 2**20
@@ -91,7 +91,7 @@ def test_too_much_memory_is_refused_before_it_is_taken(n: int, k: int) -> None:
 
 def test_the_limit_is_the_callers() -> None:
     problem = NK.random(12, 4, seed=0)
-    scopes, tables = problem.neighbours.tolist(), list(problem.tables)
+    scopes, tables = problem.neighbors.tolist(), list(problem.tables)
     with pytest.raises(ValueError, match=r"2\^\d+ entries and .* KiB .* limit of 1 KiB"):
-        maximise(12, scopes, tables, limit=1024)
-    assert maximise(12, scopes, tables, limit=plan(12, scopes).peak_bytes)[1] == problem.optimum
+        maximize(12, scopes, tables, limit=1024)
+    assert maximize(12, scopes, tables, limit=plan(12, scopes).peak_bytes)[1] == problem.optimum

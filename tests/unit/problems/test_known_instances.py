@@ -41,7 +41,7 @@ def test_spin_glasses_have_the_ground_state_of_their_first_line(data_dir: Path) 
         assert len(couplings) == 2 * glass.n  # a torus
         assert set(np.bincount(glass.pairs.ravel())) == {4}
         if glass.n <= 64:
-            assert Ising(glass.n, glass.pairs, glass.weights).maximise()[1] == glass.optimum  # proven
+            assert Ising(glass.n, glass.pairs, glass.weights).maximize()[1] == glass.optimum  # proven
 
 
 def test_cuts_are_as_good_as_they_can_be(data_dir: Path) -> None:
@@ -51,7 +51,7 @@ def test_cuts_are_as_good_as_they_can_be(data_dir: Path) -> None:
         graph = read_maxcut(path)
         assert graph.optimum == BEST_CUTS[path.stem]
         if path.stem != "dense-n0000050i00":  # too many edges for elimination
-            row, value = graph.maximise()
+            row, value = graph.maximize()
             assert value == graph.optimum
             assert graph.evaluate(row[None])[0] == value
 

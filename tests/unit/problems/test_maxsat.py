@@ -10,7 +10,7 @@ from all_rows import all_rows
 from problem_files import write_files
 
 from daedal.problems import HardMaxSat, MaxSat, read_maxsat
-from daedal.problems.satisfying import satisfying_row
+from daedal.problems.maxsat import satisfying_row
 
 
 def holding(row: list[int], clause: list[int]) -> int:
@@ -50,7 +50,7 @@ def test_hard_clauses_that_nothing_satisfies_leave_no_optimum() -> None:
         assert problem.solution is None
         assert (problem.violations(all_rows(2)) > 0).any(axis=1).all()
         with pytest.raises(ValueError, match="no row satisfies"):
-            problem.maximise()
+            problem.maximize()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -76,7 +76,7 @@ def test_a_large_formula_has_no_optimum_and_says_so() -> None:
     for problem in (large, long):
         assert problem.optimum is None
         with pytest.raises(ValueError, match="optimum"):
-            problem.maximise()
+            problem.maximize()
 
 
 def test_files_written_by_hand(tmp_path: Path) -> None:

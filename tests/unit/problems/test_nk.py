@@ -17,7 +17,7 @@ def every_row(n: int) -> np.ndarray:
 
 def slow_nk(problem: NK, row: list[int]) -> float:
     total = 0.0
-    for listed, table in zip(problem.neighbours.tolist(), problem.tables.tolist(), strict=True):
+    for listed, table in zip(problem.neighbors.tolist(), problem.tables.tolist(), strict=True):
         total += table[int("".join(str(row[j]) for j in listed), 2)]
     return total
 
@@ -29,7 +29,7 @@ def test_fitness_is_the_plain_sum(n: int, k: int) -> None:
     assert problem.evaluate(x).tolist() == [slow_nk(problem, row) for row in x.tolist()]
 
 
-def test_the_first_neighbour_is_the_most_significant_bit() -> None:
+def test_the_first_neighbor_is_the_most_significant_bit() -> None:
     tables = np.array([[0.0, 1.0, 2.0, 4.0], [0.0, 0.0, 0.0, 0.0]])
     problem = NK(np.array([[1, 0], [1, 0]]), tables)
     assert problem.evaluate(every_row(2)).tolist() == [0.0, 2.0, 1.0, 4.0]
@@ -49,7 +49,7 @@ def test_optimum_agrees_with_brute_force_for_every_k(n: int) -> None:
 @pytest.mark.parametrize("k", [0, 1, 3, 8, 11])
 def test_optimum_with_ties_at_n_12(k: int, values: int) -> None:
     drawn = NK.random(12, k, seed=5)
-    problem = NK(drawn.neighbours, np.floor(values * drawn.tables) - 1)
+    problem = NK(drawn.neighbors, np.floor(values * drawn.tables) - 1)
     assert problem.optimum == problem.evaluate(every_row(12)).max()
     assert problem.solution is not None
     assert problem.evaluate(problem.solution[None])[0] == problem.optimum
@@ -59,7 +59,7 @@ def test_optimum_of_the_papers_landscape(data_dir: Path) -> None:
     given = read_nk(data_dir / "nk" / "nk_30_4.1")
     assert given.known_optimum == pytest.approx(23.107466, abs=1e-6)
     assert given.optimum == given.known_optimum
-    computed = NK(given.neighbours, given.tables)
+    computed = NK(given.neighbors, given.tables)
     assert computed.optimum == pytest.approx(23.107466, abs=1e-6)
     assert given.solution is not None
     assert given.evaluate(given.solution[None])[0] == computed.optimum
@@ -81,22 +81,22 @@ def test_an_optimum_that_is_too_expensive_is_unknown_unless_it_is_stated() -> No
     assert problem.optimum is None
     assert problem.solution is None
     assert problem.quick_optimum() is None
-    assert NK(problem.neighbours, problem.tables, known_optimum=150.0).optimum == 150.0
+    assert NK(problem.neighbors, problem.tables, known_optimum=150.0).optimum == 150.0
 
 
 def test_drawing_depends_on_the_seed_alone() -> None:
     first, again, other = NK.random(20, 4, 7), NK.random(20, 4, 7), NK.random(20, 4, 8)
-    assert np.array_equal(first.neighbours, again.neighbours)
+    assert np.array_equal(first.neighbors, again.neighbors)
     assert np.array_equal(first.tables, again.tables)
-    assert not np.array_equal(first.neighbours, other.neighbours)
+    assert not np.array_equal(first.neighbors, other.neighbors)
     assert not np.array_equal(first.tables, other.tables)
 
 
-def test_each_variable_comes_first_among_distinct_neighbours_drawn_from_all() -> None:
+def test_each_variable_comes_first_among_distinct_neighbors_drawn_from_all() -> None:
     problem = NK.random(12, 5, seed=1)
-    assert problem.neighbours[:, 0].tolist() == list(range(12))
-    assert all(len(set(row)) == 6 for row in problem.neighbours.tolist())
-    assert set(problem.neighbours[:, 1:].ravel().tolist()) == set(range(12))
+    assert problem.neighbors[:, 0].tolist() == list(range(12))
+    assert all(len(set(row)) == 6 for row in problem.neighbors.tolist())
+    assert set(problem.neighbors[:, 1:].ravel().tolist()) == set(range(12))
     assert problem.tables.shape == (12, 64)
     assert 0 <= problem.tables.min() < 0.02
     assert 0.98 < problem.tables.max() < 1
@@ -104,15 +104,15 @@ def test_each_variable_comes_first_among_distinct_neighbours_drawn_from_all() ->
 
 
 def test_arrays_are_copied_and_read_only() -> None:
-    neighbours, tables = np.array([[0]]), np.array([[0.0, 1.0]])
-    problem = NK(neighbours, tables)
+    neighbors, tables = np.array([[0]]), np.array([[0.0, 1.0]])
+    problem = NK(neighbors, tables)
     tables[0, 0] = 9.0
-    neighbours[0, 0] = 99
+    neighbors[0, 0] = 99
     assert problem.optimum == 1.0
     with pytest.raises(ValueError, match="read-only"):
         problem.tables[0, 0] = 9.0
     with pytest.raises(ValueError, match="read-only"):
-        problem.neighbours[0, 0] = 9
+        problem.neighbors[0, 0] = 9
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_bad_sizes_are_refused(n: int, k: int, seed: int, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("neighbours", "tables", "says"),
+    ("neighbors", "tables", "says"),
     [
         ([[0.0], [1.0]], np.zeros((2, 2)), "integers"),
         ([0, 1], np.zeros((2, 2)), "integers"),
@@ -145,15 +145,15 @@ def test_bad_sizes_are_refused(n: int, k: int, seed: int, says: str) -> None:
         ([[0], [1]], np.array([[0, 1], [np.nan, 1]]), "finite"),
     ],
 )
-def test_bad_arrays_are_refused(neighbours: list[object], tables: np.ndarray, says: str) -> None:
+def test_bad_arrays_are_refused(neighbors: list[object], tables: np.ndarray, says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        NK(np.array(neighbours), tables)
+        NK(np.array(neighbors), tables)
 
 
 def test_a_bad_known_optimum_is_refused() -> None:
     problem = NK.random(4, 1, seed=0)
     with pytest.raises(ValueError, match="nan"):
-        NK(problem.neighbours, problem.tables, known_optimum=float("nan"))
+        NK(problem.neighbors, problem.tables, known_optimum=float("nan"))
 
 
 def test_entries_that_are_no_bits_cannot_lead_out_of_the_tables() -> None:

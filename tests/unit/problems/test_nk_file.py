@@ -18,7 +18,7 @@ def test_a_round_trip_is_exact(n: int, k: int, tmp_path: Path) -> None:
     problem = NK.random(n, k, seed=3)
     write_nk(problem, tmp_path / "a.nk")
     back = read_nk(tmp_path / "a.nk")
-    assert np.array_equal(back.neighbours, problem.neighbours)
+    assert np.array_equal(back.neighbors, problem.neighbors)
     assert np.array_equal(back.tables, problem.tables)
     assert back.known_optimum == problem.optimum
     assert os.listdir(tmp_path) == ["a.nk"]
@@ -51,7 +51,7 @@ def test_writing_replaces_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
 def test_the_papers_file(data_dir: Path) -> None:
     problem = read_nk(data_dir / "nk" / "nk_30_4.1")
     assert (problem.n, problem.k) == (30, 4)
-    assert problem.neighbours[0].tolist() == [0, 8, 12, 20, 21]
+    assert problem.neighbors[0].tolist() == [0, 8, 12, 20, 21]
     assert problem.tables[0, 1] == 0.690885
     assert problem.tables[-1, -1] == 0.478072
     assert problem.known_optimum == pytest.approx(23.107466, abs=1e-6)
@@ -63,7 +63,7 @@ def test_line_ends_do_not_matter(end: str, newline: str, tmp_path: Path) -> None
     (tmp_path / "a.nk").write_bytes((newline.join(GOOD) + end).encode())
     problem = read_nk(tmp_path / "a.nk")
     assert problem.tables.tolist() == [[0.1, 0.2, 0.3, 0.4], [1.0, 2.0, 0.5, -4.0]]
-    assert problem.neighbours.tolist() == [[0, 1], [1, 0]]
+    assert problem.neighbors.tolist() == [[0, 1], [1, 0]]
     assert problem.known_optimum == 2.3
 
 

@@ -37,7 +37,7 @@ def test_every_row_has_the_value_of_a_slow_twin_and_the_best_is_the_optimum(kind
     assert problem.optimum == max(expected)
     assert problem.solution is not None
     assert problem.evaluate(problem.solution[None])[0] == max(expected)
-    assert problem.maximise()[1] == max(expected)
+    assert problem.maximize()[1] == max(expected)
 
 
 def test_files_written_by_hand(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ REFUSED = [
     ("ising", "-2 1100", 2, "number of couplings, got the end"),
     ("ising", "-1 11\n1\n0 1", 4, "a coupling, got the end"),
     ("ising", "-1 11\n1\n0 2 1", 3, "a spin in 0..1, got '2'"),
-    ("ising", "-1 11\n1\n1 1 1", 3, "two different spins, got 1 twice"),
+    ("ising", "-1 11\n1\n1 1 1", 3, "a spin other than 1, got 1 again"),
     ("ising", "-1 11\n1\n0 1 x", 3, "a coupling, got 'x'"),
     ("ising", "-1 11\n1\n0 1 1\n0", 4, "the end, got '0'"),
     ("ising", "-2 11\n1\n0 1 1", 1, "a state of the energy -2, got one of -1"),
@@ -136,4 +136,4 @@ def test_what_is_too_large_has_no_optimum_and_says_so() -> None:
         assert problem.optimum is None
         assert problem.solution is None
         with pytest.raises(ValueError, match="optimum"):
-            problem.maximise()
+            problem.maximize()

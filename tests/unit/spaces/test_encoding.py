@@ -46,7 +46,7 @@ def test_random_values_are_uniform(field: Field, values: list[Any]) -> None:
     assert len(values) == 1 or stats.chisquare(counts).pvalue > 1e-3
 
 
-def test_neighbours_in_gray_code_differ_in_one_bit() -> None:
+def test_neighbors_in_gray_code_differ_in_one_bit() -> None:
     codes = NumberField(100, gray=True).encode(np.arange(100))
     assert (np.abs(np.diff(codes.astype(int), axis=0)).sum(axis=1) == 1).all()
 
