@@ -1,9 +1,9 @@
-"""Choose features for a linear model: the objective is a black box of bits, one a feature.
+"""Choose features for a linear model: one bit per feature.
 
     python examples/feature_subset.py
 
-30 features, of which 8 matter; the score is the fit on held-out data less a price for each feature. For scikit-learn's
-models there is a selector that knows more of features: `daedal.sklearn.SubsetSelector`, see docs/features.md.
+8 of the 30 features matter. The score is the fit on held-out data minus a price per feature. For a scikit-learn model,
+use `daedal.sklearn.SubsetSelector` instead, because it needs fewer fits (docs/features.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TRAIN, TEST = slice(0, 300), slice(300, 400)
 
 
 def score(row: np.ndarray) -> float:
-    """R^2 on held-out data, less the price of the chosen features."""
+    """Return R^2 on held-out data, minus the price of the chosen features."""
     chosen = DATA[:, row == 1]
     if chosen.shape[1] == 0:
         return 0.0

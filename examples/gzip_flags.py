@@ -1,9 +1,9 @@
-"""Flags of a real program through `cmd:`: how to store a table so that gzip makes it small.
+"""Optimize the flags of a program: store a table so that gzip compresses it well.
 
     python examples/gzip_flags.py               # needs gzip
 
-The program that is optimised is this file with --program: it reads one JSON object a line, writes the table's columns
-in that order, lets gzip compress them, and prints the number of bytes. Any program in any language will do.
+The objective is a program, this file with --program. It reads one JSON object per line, writes the table's columns in
+that order, compresses them with gzip, and prints the number of bytes. A program in any language works the same way.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SPACE = daedal.Space(
 
 
 def table() -> dict[str, list[str]]:
-    """Give a table of 400 rows: a city says which country it is in, and roughly which prices it has."""
+    """Return a table of 400 rows in which the city determines the country and roughly the price."""
     rng = np.random.default_rng(1)
     city = np.sort(rng.integers(0, 12, 400))
     price = 10 * city + rng.integers(0, 4, 400)
@@ -37,7 +37,7 @@ def table() -> dict[str, list[str]]:
 
 
 def size(level: int, rsyncable: bool, layout: str, separator: str, order: list[str]) -> int:
-    """Give the number of bytes that gzip makes of the table."""
+    """Return the size of the compressed table in bytes."""
     columns = [table()[name] for name in order]
     lines = columns if layout == "columns" else list(zip(*columns, strict=True))
     text = "\n".join(separator.join(line) for line in lines)
@@ -46,7 +46,7 @@ def size(level: int, rsyncable: bool, layout: str, separator: str, order: list[s
 
 
 def main() -> None:
-    """Let daedal choose, by the program's answers alone."""
+    """Minimize the size."""
     if shutil.which("gzip") is None:
         sys.exit("this example needs gzip")
     program = f"{shlex.quote(sys.executable)} {shlex.quote(__file__)} --program"
@@ -54,7 +54,7 @@ def main() -> None:
     first = {"level": 6, "rsyncable": False, "layout": "rows", "separator": ",", "order": order}
     with daedal.Program(program, persistent=True, timeout=60) as gzip:
         result = daedal.minimize(gzip, SPACE, max_evaluations=150, initial=first, seed=1)
-    print(f"as it was: {size(**first):6,} bytes  {first}")
+    print(f"first:     {size(**first):6,} bytes  {first}")
     print(f"best:      {result.fitness:6,.0f} bytes  {result.best}")
 
 

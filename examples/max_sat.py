@@ -1,8 +1,9 @@
-"""A MAX-SAT file: write a random formula of three literals a clause, and satisfy as many clauses as possible.
+"""MAX-SAT: satisfy as many clauses of a formula as possible.
 
     python examples/max_sat.py [FILE.cnf]
 
-With a file of your own (DIMACS cnf) that one is read. It is the same as: daedal solve maxsat:FILE.cnf
+FILE.cnf is a formula in DIMACS format. Without it, the script writes a random one with three literals per clause.
+The same on the command line: daedal solve maxsat:FILE.cnf
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ VARIABLES, CLAUSES = 60, 300
 
 
 def write_formula(path: Path, rng: np.random.Generator) -> None:
-    """Write clauses of three different variables each, of which each is negated or not."""
+    """Write clauses of three different variables, each of them negated or not."""
     lines = [f"p cnf {VARIABLES} {CLAUSES}"]
     for _ in range(CLAUSES):
         variables = 1 + rng.choice(VARIABLES, 3, replace=False)
@@ -28,16 +29,16 @@ def write_formula(path: Path, rng: np.random.Generator) -> None:
 
 
 def solve(path: Path) -> None:
-    """Compare a good search and a plain one on the formula of a file."""
+    """Compare the default search with a simple one."""
     problem = daedal.problems.read_maxsat(path)
     print(f"{path.name}: {problem.n} variables, {len(problem.clauses)} clauses")
-    print("algorithm  calls  satisfied")
+    print("algorithm  evaluations  satisfied")
     for algorithm in ("umda", "auto"):
-        for calls in (300, 3000):
-            result = daedal.maximize(f"maxsat:{path}", algorithm=algorithm, max_evaluations=calls, seed=1)
-            print(f"{algorithm:9} {calls:6,} {result.fitness:10.0f} of {problem.total:g}")
+        for most in (300, 3000):
+            result = daedal.maximize(f"maxsat:{path}", algorithm=algorithm, max_evaluations=most, seed=1)
+            print(f"{algorithm:9} {most:12,} {result.fitness:10.0f} of {problem.total:g}")
     true = [f"x{variable}" for variable in 1 + np.flatnonzero(result.x)]
-    print(f"true in the best row: {' '.join(true)}")
+    print(f"true in the best assignment: {' '.join(true)}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Ask and tell in a loop of your own: evaluations happen elsewhere, and the loop draws what has happened.
+"""Ask and tell: evaluate candidates in a loop of your own.
 
     python examples/own_loop.py [FILE.png]      # needs pip install "daedal[plot]"; default: own_loop.png
 
-A problem of blocks within blocks (HIFF) and a Bayesian network with niching. The figure shows the candidates of the
-first generation, of one half-way and of the last one, the 80 best of each, the best on top: noise, then small blocks,
-then large ones.
+The problem has blocks within blocks (HIFF), and the algorithm is a Bayesian network with niching. The figure shows the
+80 best candidates of the first generation, of one half-way and of the last: random bits, small blocks, large blocks.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Features for scikit-learn: daedal's selector beside sequential selection, with the same number of fits.
+"""Select features for scikit-learn: daedal's selector and sequential selection with the same number of fits.
 
     python examples/select_features.py          # needs pip install "daedal[sklearn]"
 
-Which five pixels tell handwritten digits apart? Both choose by the score over the same folds of 300 pictures: that is
-the column to compare. The other pictures, which neither has seen, say what the choice is worth on new ones.
+Which five pixels distinguish handwritten digits? Both selectors use the score over the same folds of 300 pictures, so
+compare that column. The second column is the score on the other pictures, which neither selector has seen.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from daedal.sklearn import SubsetSelector  # first: it says what to install where scikit-learn is missing
+from daedal.sklearn import SubsetSelector  # first, because it says what to install if scikit-learn is missing
 
 # isort: split
 from sklearn.base import clone
@@ -27,7 +27,7 @@ MODEL = DecisionTreeClassifier(random_state=0)
 
 
 def report(name: str, selector: SubsetSelector | SequentialFeatureSelector) -> float:
-    """Choose pixels, print how good they are on the folds and on pictures held out, and give the latter."""
+    """Choose pixels, print their scores on the folds and on held-out pictures, and return the latter."""
     chosen = selector.fit(SEEN, Y_SEEN).get_support()
     folds = cross_val_score(MODEL, SEEN[:, chosen], Y_SEEN, cv=FOLDS).mean()
     held_out = clone(MODEL).fit(SEEN[:, chosen], Y_SEEN).score(UNSEEN[:, chosen], Y_UNSEEN)
@@ -41,5 +41,5 @@ if __name__ == "__main__":
     report("sequential selection", SequentialFeatureSelector(MODEL, n_features_to_select=FEATURES, cv=FOLDS))
     share = report("daedal", SubsetSelector(MODEL, max_features=FEATURES, cv=FOLDS, random_state=0))
     error = (share * (1 - share) / len(UNSEEN)) ** 0.5
-    print("Both choose by the score over the folds, which is too good for whoever has tried many subsets on them.")
-    print(f"The {len(UNSEEN):,} pictures held out tell two choices apart where they differ by {2 * error:.2f} or more.")
+    print("The score over the folds is too good, because both selectors have tried many subsets on them.")
+    print(f"On the {len(UNSEEN):,} held-out pictures, only differences of at least {2 * error:.2f} are significant.")

@@ -1,21 +1,21 @@
-"""The paper's trap: which algorithms find out that bits come in blocks, and what that takes.
+"""The trap of the paper: algorithms that learn which bits interact solve it, and the others do not.
 
     python examples/trap.py
 
-Blocks of five bits are worth most if all are ones; otherwise the fewer ones, the better, which misleads whoever looks
-at single bits. Models of independent bits (umda, pbil) fall for it; those that see which bits act together do not.
+A block of five bits is worth most if all of them are ones. Otherwise, fewer ones are better, which misleads every
+search that looks at single bits. So models of independent bits (umda, pbil) fail, and models of interactions do not.
 """
 
 from __future__ import annotations
 
 import daedal
 
-PROBLEM, RUNS = "trap:k=5,n=25", 5
+PROBLEM, RUNS = "trap:k=5,n=25", 3
 POPSIZES = {"umda": 2000, "pbil": 2000, "boa": 2000, "dae-2015": 2000, "auto": None}
 
 
 def line(algorithm: str, popsize: int | None) -> str:
-    """Make some runs of an algorithm; say how many were solved, and after how many evaluations on average."""
+    """Run an algorithm several times, and return a line about the runs."""
     settings = {} if popsize is None else {"popsize": popsize}
     results = [daedal.maximize(PROBLEM, algorithm=algorithm, seed=seed, **settings) for seed in range(RUNS)]
     solved = sum(result.success for result in results)

@@ -1,4 +1,4 @@
-"""What would be published: a wheel and an sdist that install into an environment of their own, and work there."""
+"""What would be published: an sdist, and a wheel built from it that works in an environment of its own."""
 
 from __future__ import annotations
 
@@ -67,35 +67,20 @@ def test_the_sdist_has_what_it_takes_to_test_it(built: Path) -> None:
     assert not any(name.startswith((".venv", "site/", "dist/")) or "__pycache__" in name for name in names)
 
 
-def installed(package: Path, home: Path, alone: dict[str, str]) -> Path:
-    """Install a package into an environment of its own; give the folder of its commands.
-
-    What it depends on is not installed again: a path file leads to it, but not to daedal's sources.
-    """
-    run(sys.executable, "-m", "venv", "--without-pip", home, environment=alone, folder=home.parent)
+def test_the_wheel_installs_and_solves(built: Path, tmp_path: Path, alone: dict[str, str]) -> None:
+    """In an environment of its own; a path file leads to what daedal depends on, but not to its sources."""
+    (wheel,) = built.glob("*.whl")
+    home = tmp_path / "venv"
+    run(sys.executable, "-m", "venv", "--without-pip", home, environment=alone, folder=tmp_path)
     folder = sysconfig.get_path("purelib", vars={"base": str(home)})
     (Path(folder) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + os.linesep)
-    install = ("install", "--quiet", "--no-deps", "--no-build-isolation", "--ignore-installed", package)
-    run(home / "bin" / "python", "-m", "pip", *install, environment=alone, folder=home.parent)
-    where = "import daedal; print(daedal.__file__)"
-    found = run(home / "bin" / "python", "-c", where, environment=alone, folder=home.parent)
-    assert Path(found.strip()).is_relative_to(home)
-    assert (
-        run(home / "bin" / "daedal", "--version", environment=alone, folder=home.parent).strip() == PROJECT["version"]
-    )
-    return home / "bin"
-
-
-def test_the_sdist_installs(built: Path, tmp_path: Path, alone: dict[str, str]) -> None:
-    (sdist,) = built.glob("*.tar.gz")
-    installed(sdist, tmp_path / "venv", alone)
-
-
-def test_the_wheel_installs_and_solves(built: Path, tmp_path: Path, alone: dict[str, str]) -> None:
-    """With an algorithm that has few kernels to compile."""
-    (wheel,) = built.glob("*.whl")
+    install = ("install", "--quiet", "--no-deps", "--no-build-isolation", "--ignore-installed", wheel)
+    run(home / "bin" / "python", "-m", "pip", *install, environment=alone, folder=tmp_path)
+    code = "import daedal; print(daedal.__file__, daedal.__version__)"
+    place, version = run(home / "bin" / "python", "-c", code, environment=alone, folder=tmp_path).split()
+    assert (Path(place).is_relative_to(home), version) == (True, PROJECT["version"])
     words = ("solve", "onemax:n=20", "--seed", "1", "--algorithm", "umda", "--popsize", "100", "--json")
-    solved = run(installed(wheel, tmp_path / "venv", alone) / "daedal", *words, environment=alone, folder=tmp_path)
+    solved = run(home / "bin" / "daedal", *words, environment=alone, folder=tmp_path)
     assert json.loads(solved)["success"] is True
 
 

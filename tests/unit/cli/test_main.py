@@ -12,6 +12,7 @@ import pytest
 from process_helpers import MARK, has_ended, marked, wait_until
 
 from daedal.cli import main
+from daedal.cli.app import COMMANDS
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,31 @@ def test_an_error_names_the_value_and_the_help(
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert all(text in err for text in says)
+
+
+SUBCOMMANDS = {
+    "study": ("init", "run", "status", "table", "plot", "merge", "export"),
+    "reproduce": ("table1", "figures"),
+    "instance": ("nk",),
+}
+HELP = [(), *((name,) for name in COMMANDS), *((group, name) for group in SUBCOMMANDS for name in SUBCOMMANDS[group])]
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_every_command_explains_itself(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No line is longer than the terminal, and no text is cut."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    for command in HELP:
+        monkeypatch.setattr(sys, "argv", ["daedal", *command, "--help"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert (ended.value.code, err) == (0, "")
+        assert out.startswith(" ".join(["Usage: daedal", *command])), out
+        assert "…" not in out
+        assert max(map(len, out.splitlines())) <= width
 
 
 STARTS = """\
