@@ -166,9 +166,9 @@ def test_a_cluster_that_is_lost_ends_the_run_in_good_order(
         wait_until((tmp_path / "stands").exists)
         getattr(cluster, lost).kill()
 
-    mine, checkpoint = tmp_path / "mine.py", tmp_path / "run.ckpt"
+    mine, file = tmp_path / "mine.py", tmp_path / "run.db"
     mine.write_text(STANDS)
-    how = ("--dask", cluster.address, "--dask-timeout", 1, "--on-error", policy, "--checkpoint", checkpoint)
+    how = ("--dask", cluster.address, "--dask-timeout", 1, "--on-error", policy, "--run", file)
     killer = threading.Thread(target=kill)
     killer.start()
     done = here("solve", f"{mine}:stands", *LINE, *how)
@@ -176,7 +176,7 @@ def test_a_cluster_that_is_lost_ends_the_run_in_good_order(
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: the Dask scheduler")
-    report = read_report(here("resume", checkpoint, f"{mine}:ones", "--workers", 1, "--json"))
+    report = read_report(here("resume", file, f"{mine}:ones", "--json"))
     assert report["evaluations"] > 40
     if policy != "worst":  # where nothing counts as failed, it goes on as if nothing had been
         whole = read_report(here("solve", f"{mine}:ones", *LINE))

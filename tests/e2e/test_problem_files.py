@@ -56,7 +56,7 @@ def test_a_run_on_a_file_goes_on_where_the_file_is_now(room: Path, here: Cli, re
     run: dict[str, Any] = {"algorithm": "umda", "popsize": 10, "seed": 3, "target": 99.0, "max_generations": 6}
     spec = "qubo:two.qubo,problem=2"
     whole = daedal.maximize(spec, **run)
-    daedal.maximize(spec, checkpoint="c", every=1, callback=lambda record: record.generation >= 2, **run)
+    daedal.maximize(spec, run="c", callback=lambda record: record.generation >= 2, **run)
     (room / "below").mkdir()
     (room / "two.qubo").rename(room / "below" / "two.qubo")
     refused(here("resume", "c"), "name it again")

@@ -39,7 +39,7 @@ for model in (models.UMDA(), models.PBIL()):
         batch = engine.ask()
         engine.tell(batch, [float(c.bit_count()) for c in batch])
 print(loaded())
-problems.OneMax(n=3).evaluate(to_rows([1, 2], 3))
+problems.HIFF(n=2).evaluate(to_rows([1, 2], 2))
 print("numba" in loaded())
 """
 
