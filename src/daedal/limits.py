@@ -112,10 +112,10 @@ class Limits:
             if getattr(self, name) is not None:
                 check_whole(name, getattr(self, name), least=least)
         if self.target is not None and not _is_number(self.target):
-            raise ValueError(f"expected target to be a number, got target={self.target!r}")
+            raise ValueError(f"target={self.target!r} is not a number")
         seconds = self.max_seconds
         if seconds is not None and not (_is_number(seconds) and seconds > 0):
-            raise ValueError(f"expected max_seconds to be a number above 0, got max_seconds={seconds!r}")
+            raise ValueError(f"max_seconds={seconds!r} is not a number above 0")
 
     def reached(self, *, evaluations: int, best: float, generation: int | None, since_best: int) -> StopReason | None:
         """Give the limit that a run has reached, if any; the target comes first. Evaluations are those that count.

@@ -30,7 +30,7 @@ def check_bits(x: Bits, n: int) -> None:
     """Refuse anything but a (rows, n) array of uint8."""
     if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] != n or x.dtype != np.uint8:
         came = f"shape={x.shape}, dtype={x.dtype}" if isinstance(x, np.ndarray) else type(x).__name__
-        raise ValueError(f"expected a uint8 array of shape (rows, {n}), got {came}")
+        raise ValueError(f"bits must be a uint8 array of shape (rows, {n}); got {came}")
 
 
 def is_feasible(fitness: Fitness) -> NDArray[np.bool_]:

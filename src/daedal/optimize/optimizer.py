@@ -147,11 +147,11 @@ class Optimizer:
         rows = self._rows(candidates)
         numbers = np.atleast_1d(as_numbers(values))
         if numbers.shape != (len(rows),):
-            raise ValueError(f"expected {len(rows)} values for {len(rows)} candidates, got shape={numbers.shape}")
+            raise ValueError(f"{len(rows)} candidates need {len(rows)} values; got shape={numbers.shape}")
         worth = self._sign * numbers
         if np.isnan(worth).any() or (worth == np.inf).any():
             bad = "-inf" if self._sign > 0 else "inf"
-            raise ValueError(f"expected numbers as values, got {numbers}; use {bad} for what is infeasible")
+            raise ValueError(f"the values {numbers} contain NaN or infinity; use {bad} for an infeasible candidate")
         told = to_candidates(rows)
         self._engine.tell(told, worth.tolist())
         known = set(told)
@@ -166,7 +166,7 @@ class Optimizer:
         array = np.atleast_2d(np.asarray(given))
         if array.dtype.kind not in "iub" or array.ndim != 2 or not np.isin(array, (0, 1)).all():
             raise ValueError(
-                f"expected candidates as rows of 0 and 1, shape (candidates, {self.n}), got shape={array.shape}, "
+                f"candidates must be rows of 0 and 1, shape (candidates, {self.n}); got shape={array.shape}, "
                 f"dtype={array.dtype}"
             )
         rows = np.ascontiguousarray(array, dtype=np.uint8)

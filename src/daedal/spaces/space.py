@@ -57,7 +57,7 @@ class Space(Mapping[str, Variable]):
         given = dict(variables or {})
         twice = sorted(set(given) & set(named))
         if twice:
-            raise ValueError(f"expected each name once in a space, got {twice[0]!r} twice")
+            raise ValueError(f"the name {twice[0]!r} occurs twice in the space; names must differ")
         self._variables = {**given, **named}
         if not self._variables:
             raise ValueError(
@@ -65,11 +65,11 @@ class Space(Mapping[str, Variable]):
             )
         for name, variable in self._variables.items():
             if not isinstance(name, str) or not name:
-                raise ValueError(f"expected names of variables to be texts, got {name!r}")
+                raise ValueError(f"a variable has the name {name!r}, which is not a text")
             if not isinstance(variable, Variable):
                 raise TypeError(
-                    f"expected {name} to be a Flag, Integer, Choice, Permutation or Subset, got {variable!r}; for a "
-                    "fixed value, use Choice(value)"
+                    f"{name} is {variable!r}, but must be a Flag, Integer, Choice, Permutation or Subset; for a fixed "
+                    "value, use Choice(value)"
                 )
 
     def __getitem__(self, name: str) -> Variable:
@@ -132,11 +132,11 @@ class Space(Mapping[str, Variable]):
 
     def _numbers(self, value: Mapping[str, object], place: int) -> list[NDArray[np.int64]]:
         if not isinstance(value, Mapping):
-            raise ValueError(f"expected values by name, as in {{'{next(iter(self))}': ...}}, got {value!r:.80}")
+            raise ValueError(f"values need names, as in {{'{next(iter(self))}': ...}}; got {value!r:.80}")
         odd = [name for name in (*self, *value) if name not in value or name not in self]
         if odd:
             what = "is missing" if odd[0] in self else "is no variable of the space"
-            raise ValueError(f"expected a value for each of {', '.join(self)}, but {odd[0]!r} {what} in value {place}")
+            raise ValueError(f"{odd[0]!r} {what} in value {place}; give a value for each of {', '.join(self)}")
         numbers = []
         for name, variable in self.items():
             try:
@@ -194,9 +194,7 @@ def read_space(path: str | os.PathLike[str]) -> Space:
 
 def _variable(name: str, table: object) -> Variable:
     if not isinstance(table, Mapping) or "type" not in table:
-        raise ValueError(
-            f'expected {name} to be a table with a type, as in {name} = {{type = "flag"}}, got {table!r:.80}'
-        )
+        raise ValueError(f'{name} needs a table with a type, as in {name} = {{type = "flag"}}; got {table!r:.80}')
     given = dict(table)
     kind, values = given.pop("type"), given.pop("values", [])
     if not isinstance(kind, str) or kind not in KINDS:
@@ -204,9 +202,9 @@ def _variable(name: str, table: object) -> Variable:
     known = set(inspect.signature(KINDS[kind]).parameters)
     odd = [key for key in given if key not in known] + ["values"] * bool(values and kind != "choice")
     if odd:
-        raise ValueError(f"expected {', '.join(known) or 'nothing else'} for the {kind} {name}, got {odd[0]!r}")
+        raise ValueError(f"the {kind} {name} has no key {odd[0]!r}; known keys: {', '.join(known) or 'none'}")
     if not isinstance(values, list):
-        raise ValueError(f"expected a list of values for the choice {name}, got {values!r:.80}")
+        raise ValueError(f"the values of the choice {name} must be a list; got {values!r:.80}")
     try:
         return KINDS[kind](*values, **given)
     except (ValueError, TypeError) as error:
@@ -223,13 +221,13 @@ def read_variables(given: Variables) -> tuple[int | None, Space | None, tuple[st
     if given is None or not isinstance(given, Iterable):
         return given, None, None
     if isinstance(given, str | bytes):
-        raise TypeError(f"expected a number of variables, their names, or a Space, got {given!r}")
+        raise TypeError(f"{given!r} does not describe variables; give their number, their names, or a Space")
     names = tuple(str(name) for name in getattr(given, "columns", given))
     if not names:
-        raise ValueError("expected the names of some variables, got none")
+        raise ValueError("the list of names is empty; give at least one variable")
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise ValueError(f"expected different names of variables, got {twice!r} twice")
+        raise ValueError(f"the name {twice!r} occurs twice; names of variables must differ")
     return len(names), None, names
 
 

@@ -91,7 +91,7 @@ class Flag(Variable):
     def number(self, value: object) -> NDArray[np.int64]:
         """Return 0 or 1 for a boolean, or for 0 or 1."""
         if not isinstance(value, bool | np.bool_ | Integral) or value not in (0, 1):
-            raise ValueError(f"expected True or False, got {value!r}")
+            raise ValueError(f"{value!r} is neither True nor False")
         return np.array(int(value))
 
     def settings(self) -> dict[str, Any]:
@@ -120,11 +120,11 @@ class Integer(Variable):
     def __init__(self, low: int, high: int, *, code: str = "gray") -> None:
         for name, given in (("low", low), ("high", high)):
             if not isinstance(given, Integral) or isinstance(given, bool) or not -_WIDEST <= given <= _WIDEST:
-                raise ValueError(f"expected {name} to be a whole number within 2^62 of 0, got {name}={given!r}")
+                raise ValueError(f"{name}={given!r} is not a whole number within 2^62 of 0")
         if low > high:
             raise ValueError(f"low is larger than high (low={low}, high={high}); the smaller one comes first")
         if high - low >= _WIDEST:
-            raise ValueError(f"expected fewer than 2^62 numbers, got low={low}, high={high}")
+            raise ValueError(f"the range is too large (low={low}, high={high}); the maximum is 2^62 numbers")
         check_one_of("code", code, ("gray", "binary"))
         self.low, self.high, self.code = int(low), int(high), code
 
@@ -145,7 +145,7 @@ class Integer(Variable):
         """Return the place of a whole number; it may be a float, as from pandas."""
         whole = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
         if not whole or value != int(value) or not self.low <= value <= self.high:  # type: ignore[operator,call-overload]
-            raise ValueError(f"expected a whole number from {self.low} to {self.high}, got {value!r}")
+            raise ValueError(f"{value!r} is not a whole number from {self.low} to {self.high}")
         return np.array(int(value) - self.low)  # type: ignore[call-overload]
 
     def settings(self) -> dict[str, Any]:
@@ -174,7 +174,7 @@ class Choice(Variable):
     def __init__(self, *values: Plain, code: str | None = None) -> None:
         if len(values) == 1 and isinstance(values[0], list | tuple | set | frozenset | np.ndarray):
             raise ValueError(
-                f"expected the values one by one, as in Choice('a', 'b'), got {values[0]!r}; put a * before it"
+                f"a choice takes its values one by one, as in Choice('a', 'b'); got {values[0]!r}, so put a * before it"
             )
         self.values = _checked_items(values, "values of a choice")
         if code is not None:
@@ -217,7 +217,7 @@ class _Items(Variable):
             self.count = check_whole("items", items, least=1, of=self.kind)
             self.items: tuple[Plain, ...] | None = None
         elif isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
-            raise ValueError(f"expected the number of items of a {self.kind}, or a list of them, got {items!r}")
+            raise ValueError(f"{items!r} are no items of a {self.kind}; give their number or a list")
         else:
             self.items = _checked_items(tuple(items), f"items of a {self.kind}")
             self.count = len(self.items)
@@ -230,17 +230,17 @@ class _Items(Variable):
     def item_numbers(self, value: object) -> list[int]:
         """Return the numbers of the items of a list; raise ValueError if one is no item, or repeated."""
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-            raise ValueError(f"expected a list of items, got {value!r}")
+            raise ValueError(f"{value!r} is not a list of items")
         numbers = [self._item_number(item) for item in value]
         if len(set(numbers)) < len(numbers):
-            raise ValueError(f"expected each item at most once, got {list(value)!r}")
+            raise ValueError(f"an item occurs twice in {list(value)!r}; give each item once")
         return numbers
 
     def _item_number(self, item: object) -> int:
         if self.items is not None:
             return _find_number(self._numbers, item)
         if not isinstance(item, Integral) or isinstance(item, bool) or not 0 <= int(item) < self.count:
-            raise ValueError(f"expected items from 0 to {self.count - 1}, got {item!r}")
+            raise ValueError(f"there is no item {item!r}; items are numbered from 0 to {self.count - 1}")
         return int(item)
 
     def _listed_items(self) -> int | list[Plain]:
@@ -280,7 +280,7 @@ class Permutation(_Items):
         """Return the numbers of a list of all items."""
         numbers = self.item_numbers(value)
         if len(numbers) != self.count:
-            raise ValueError(f"expected all {self.count} items, each once, got {len(numbers)} of them")
+            raise ValueError(f"a permutation needs all {self.count} items, each once; got {len(numbers)} of them")
         return np.array(numbers)
 
     def settings(self) -> dict[str, Any]:
@@ -321,11 +321,11 @@ class Subset(_Items):
             raise ValueError("exactly cannot be combined with at_least or at_most; it sets both")
         for name, limit in (("at_least", at_least), ("at_most", at_most), ("exactly", exactly)):
             if limit is not None and check_whole(name, limit, least=0, of="a subset") > self.count:
-                raise ValueError(f"expected {name} to be at most the number of items, {self.count}, got {name}={limit}")
+                raise ValueError(f"{name}={limit} is more than the number of items, {self.count}")
         low, high = (at_least, at_most) if exactly is None else (exactly, exactly)
         self.at_least, self.at_most = int(low or 0), self.count if high is None else int(high)
         if self.at_least > self.at_most:
-            raise ValueError(f"expected at_least <= at_most, got at_least={at_least}, at_most={at_most}")
+            raise ValueError(f"at_least is larger than at_most (at_least={at_least}, at_most={at_most})")
 
     @cached_property
     def field(self) -> Field:
@@ -349,7 +349,7 @@ class Subset(_Items):
             mask[self.item_numbers(value)] = 1
         if not self.at_least <= mask.sum() <= self.at_most:
             expected = f"{self.at_least} to {self.at_most}" if self.at_least < self.at_most else f"{self.at_most}"
-            raise ValueError(f"expected a subset of {expected} items, got {mask.sum()}")
+            raise ValueError(f"the subset has {mask.sum()} items; it must have {expected}")
         return mask
 
     def settings(self) -> dict[str, Any]:
@@ -363,11 +363,11 @@ class Subset(_Items):
 def _checked_items(values: Sequence[object], what: str) -> tuple[Plain, ...]:
     """Return values as plain Python objects; raise ValueError if there are none, or if two are equal."""
     if not values:
-        raise ValueError(f"expected some {what}, got none")
+        raise ValueError(f"there are no {what}; give at least one")
     plain = tuple(_plain(value, what) for value in values)
     if len(set(plain)) < len(plain):
         twice = next(value for at, value in enumerate(plain) if value in plain[:at])
-        raise ValueError(f"expected different {what}, got {twice!r} twice")
+        raise ValueError(f"{twice!r} occurs twice among the {what}; they must differ")
     return plain
 
 
@@ -378,8 +378,8 @@ def _plain(value: object, what: str) -> Plain:
     if isinstance(value, float) and math.isfinite(value):
         return value
     raise ValueError(
-        f"expected texts, finite numbers, booleans or None as {what}, got {value!r}; for anything else, choose among "
-        "names, and look the object up in the objective"
+        f"{value!r} cannot be one of the {what}: they are texts, finite numbers, booleans or None; for other objects, "
+        "choose among names, and look the object up in the objective"
     )
 
 
@@ -388,7 +388,7 @@ def _find_number(numbers: Mapping[Plain, int], value: object) -> int:
         return numbers[value]  # type: ignore[index]
     except (KeyError, TypeError):
         known = ", ".join(map(repr, list(numbers)[:8])) + (", ..." if len(numbers) > 8 else "")
-        raise ValueError(f"expected one of {known}, got {value!r}") from None
+        raise ValueError(f"{value!r} is not one of {known}") from None
 
 
 def _as_array(values: Sequence[Plain]) -> NDArray[Any]:

@@ -153,7 +153,7 @@ class Walsh:
         x, df = _checked(x, df)
         d, _ = _checked(d, df)
         if d.shape != x.shape:
-            raise ValueError(f"expected d of the shape of x, {x.shape}, got d.shape={d.shape}")
+            raise ValueError(f"d must have the shape of x, {x.shape}; got d.shape={d.shape}")
         return self._fit(x, d, df, rng, previous)
 
     def _fit(
@@ -202,7 +202,7 @@ def _checked(x: Bits, values: Fitness) -> tuple[Bits, Fitness]:
         raise ValueError(f"expected rows of 0 and 1, shape (rows, n), got shape={x.shape}, dtype={x.dtype}")
     values = as_numbers(values, source="as values")
     if values.shape != x.shape[:1]:
-        raise ValueError(f"expected one value for each of {len(x)} rows, got values.shape={values.shape}")
+        raise ValueError(f"{len(x)} rows need {len(x)} values; got values.shape={values.shape}")
     return np.ascontiguousarray(x, dtype=np.uint8), values
 
 
