@@ -1,6 +1,6 @@
 """Problems with constraints as black boxes: how many seeds are solved, by how many evaluations.
 
-    python benchmarks/constrained.py --seeds 20 --evaluations 50000
+    python benchmarks/constrained.py > docs/data/constraints.csv
 
 Multi-knapsack problems are those of the OR-Library (mknapcb1.txt: n = 100 variables, 5 constraints), from the folder
 DAEDAL_DATA, default ../shared/data. Solved means the best known value, or the optimum where it is known.
@@ -9,7 +9,9 @@ DAEDAL_DATA, default ../shared/data. Solved means the best known value, or the o
 from __future__ import annotations
 
 import argparse
+import csv
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +68,7 @@ def knapsack() -> Case:
 
 
 def equalities() -> Case:
-    """Give two equations, as |h(x)|: so many ones in each half."""
+    """Return two equations as |h(x)|: the number of ones in each half."""
     worth = np.random.default_rng(2).integers(1, 1000, 60)
     best = np.sort(worth[:30])[-10:].sum() + np.sort(worth[30:])[-7:].sum()
 
@@ -78,7 +80,7 @@ def equalities() -> Case:
 
 
 def blocks() -> Case:
-    """Give eight blocks of five bits that have to have two ones each (1 in 10^4 rows), where ones are worth more."""
+    """Return eight blocks of five bits that need two ones each (1 in 10^4 candidates), while ones raise the value."""
     worth = np.random.default_rng(3).integers(1, 1000, 50)
     best = np.sort(worth[:40].reshape(8, 5))[:, -2:].sum() + worth[40:].sum()
 
@@ -97,12 +99,14 @@ def main() -> None:
     parser.add_argument("--algorithm", default="auto")
     parser.add_argument("--only", default="", help="problems whose names have this in them")
     given = parser.parse_args()
-    print("| problem | solved | evaluations, mean of the solved | infeasible |\n|---|---|---|---|")
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow(["problem", "runs", "solved", "mean evaluations of solved runs", "infeasible"])
     for case in (one for one in [*knapsack_files(), knapsack(), equalities(), blocks()] if given.only in one.name):
         results = [
             daedal.maximize(
                 case.function,
                 n=case.n,
+                violations=True,
                 algorithm=given.algorithm,
                 seed=seed,
                 max_evaluations=given.evaluations,
@@ -111,9 +115,10 @@ def main() -> None:
             for seed in range(1, given.seeds + 1)
         ]
         solved = [result.evaluations for result in results if result.success]
-        mean = f"{fmean(solved):,.0f}" if solved else ""
+        mean = f"{fmean(solved):.0f}" if solved else ""
         infeasible = sum(not result.feasible for result in results)
-        print(f"| {case.name} | {len(solved)} of {given.seeds} | {mean} | {infeasible} |", flush=True)
+        table.writerow([case.name, given.seeds, len(solved), mean, infeasible])
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
