@@ -134,6 +134,6 @@ def test_runs_do_not_depend_on_workers_nor_on_a_break(tmp_path: Path) -> None:
     keywords = {"algorithm": "umda", "popsize": 60, "seed": 3, "max_generations": 6}
     whole = told(daedal.maximize("pbo:18,n=24,instance=2", **keywords))
     assert told(daedal.maximize("pbo:18,n=24,instance=2", workers=2, **keywords)) == whole
-    path = tmp_path / "run.ckpt"
-    daedal.maximize("pbo:18,n=24,instance=2", checkpoint=path, callback=at(3), **keywords)
+    path = tmp_path / "run.db"
+    daedal.maximize("pbo:18,n=24,instance=2", run=path, callback=at(3), **keywords)
     assert told(daedal.resume(path)) == whole
