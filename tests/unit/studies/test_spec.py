@@ -296,7 +296,7 @@ def test_files_that_are_no_study(tmp_path: Path, content: bytes, says: str) -> N
         Study.from_file(path)
     for unreadable in (tmp_path / "gone.toml", tmp_path, tmp_path / "nul\0.toml"):
         with pytest.raises(
-            (ValueError, FileNotFoundError), match=f"expected a study .* at {re.escape(str(unreadable))}, "
+            (ValueError, FileNotFoundError), match=f"cannot read a study .*{re.escape(str(unreadable))}"
         ):
             Study.from_file(unreadable)
 
