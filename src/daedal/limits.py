@@ -61,7 +61,9 @@ class StopReason(Enum):
 
 _MESSAGES = {
     StopReason.TARGET: "The target was reached.",
-    StopReason.PATIENCE: "No better solution was found for a long time; try another seed, a larger popsize, or more patience.",
+    StopReason.PATIENCE: (
+        "No better solution was found for a long time; try another seed, a larger popsize, or more patience."
+    ),
     StopReason.GENERATIONS: "The maximum number of generations was reached; try a larger max_generations.",
     StopReason.EVALUATIONS: "The evaluations are used up; try a larger max_evaluations.",
     StopReason.SECONDS: "The time is used up; try a larger max_seconds.",
