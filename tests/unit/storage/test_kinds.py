@@ -69,5 +69,3 @@ def test_what_stands_for_a_device_is_none_of_our_files(name: str) -> None:
     """Also where a plain file is behind it just now."""
     with pytest.raises(OSError, match="not a plain file"):
         check_place(name, BOTH)
-    with pytest.raises(ValueError, match="is not a store"):
-        Store(name)
