@@ -47,7 +47,6 @@ attack: $(TOOLS)
 
 bench: $(TOOLS)
 	$(BIN)/python benchmarks/first.py
-	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/store.py
 

@@ -25,7 +25,7 @@ VARIANTS: dict[str, dict[str, float | int | None]] = {
     "dae-2015": {},
     "weight decay of the usual sign": {"weight_decay": 0.001},
     "no weight decay": {"weight_decay": 0.0},
-    "no validation set": {"validation": 0.0, "overfitting": None},
+    "no validation set": {"validation": 0.0},
     "errors every 2 epochs": {"check_every": 2},
     "no mask": {},
     "no shuffle": {},

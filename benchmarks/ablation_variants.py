@@ -9,14 +9,11 @@ from instance_files import DATA, FILES, KNOWN
 Settings = dict[str, object]
 
 BEFORE: Settings = {
-    "hidden": None, "tied": True, "error": "cross-entropy", "corruption": 0.05, "learning_rate": 0.1,
-    "bias_factor": 5.0, "momentum": 0.3, "weight_decay": 0.0, "init_scale": 0.005, "batch_size": 100, "validation": 0.0,
-    "overfitting": None, "gamma": 0.05, "check_every": 5, "min_epochs": 50, "min_updates": 200, "max_epochs": 2000,
-    "sampling_steps": 10, "noise": "salt+pepper", "block_size": 4, "optimizer": "sgd", "init": "normal",
-    "biases": "normal", "warm_start": 0.0, "starts": 1, "pretrain": 0, "walkback": 0, "max_rows": None,
-    "distinct": False, "sampling_start": "random", "temperature": 1.0, "binarise": False,
+    "hidden": None, "corruption": 0.05, "learning_rate": 0.1, "momentum": 0.3, "weight_decay": 0.0, "init_scale": 0.005,
+    "biases": "normal", "warm_start": 0.0, "batch_size": 100, "max_rows": None, "validation": 0.0, "gamma": 0.05,
+    "check_every": 5, "min_epochs": 50, "max_epochs": 2000, "sampling_steps": 10, "binarise": False,
 }  # fmt: skip
-"""What `dae` was: the settings of the author's later program with a corruption of 0.05."""
+"""`DAE.author_2016()`: the settings of the author's later program with a corruption of 0.05."""
 
 BASE: Settings = {
     **BEFORE, "corruption": 0.03, "warm_start": 0.5, "max_rows": 500, "max_epochs": 50, "learning_rate": 0.4,
@@ -26,7 +23,7 @@ learning rate that goes by n, which was chosen last."""
 
 BASELINE = "baseline"
 
-_DEEP: Settings = {"hidden": "{n},{half}", "init": "glorot"}
+_DEEP: Settings = {"hidden": "{n},{half}", "init_scale": "glorot"}
 _CONVERGED: Settings = {"max_epochs": 2000}
 
 QUESTIONS: dict[str, dict[str, Settings]] = {
@@ -43,12 +40,10 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "0.001": {"init_scale": 0.001},
         "0.05": {"init_scale": 0.05},
         "0.2": {"init_scale": 0.2},
-        "glorot": {"init": "glorot"},
+        "glorot": {"init_scale": "glorot"},
         "biases from marginals": {"biases": "marginals"},
-        "glorot, marginals": {"init": "glorot", "biases": "marginals"},
-        "best of 3 starts": {"starts": 3},
-        "glorot, best of 3": {"init": "glorot", "starts": 3},
-        "none kept, glorot": {"warm_start": 0.0, "init": "glorot"},
+        "glorot, marginals": {"init_scale": "glorot", "biases": "marginals"},
+        "none kept, glorot": {"warm_start": 0.0, "init_scale": "glorot"},
         "none kept, 0.2": {"warm_start": 0.0, "init_scale": 0.2},
     },
     "warm": {
@@ -58,7 +53,7 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "0.9 kept": {"warm_start": 0.9},
         "all kept": {"warm_start": 1.0},
         "none kept, until it converges": {"warm_start": 0.0, **_CONVERGED},
-        "all kept, 20 epochs": {"warm_start": 1.0, "min_epochs": 20, "min_updates": 0, "max_epochs": 20},
+        "all kept, 20 epochs": {"warm_start": 1.0, "min_epochs": 20, "max_epochs": 20},
     },
     "depth": {
         "n/2 units": {"hidden": "{half}"},
@@ -70,11 +65,7 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "n, n/2, none kept, until it converges": {**_DEEP, "warm_start": 0.0, **_CONVERGED},
         "n, n": {**_DEEP, "hidden": "{n},{n}"},
         "2n, n": {**_DEEP, "hidden": "{double},{n}"},
-        "n, n/2, pretrained": {**_DEEP, "pretrain": 20},
-        "n, n/2, adam": {**_DEEP, "optimizer": "adam", "learning_rate": 0.005},
-        "n, n/2, not tied": {**_DEEP, "tied": False},
         "n, n/2, n/4": {**_DEEP, "hidden": "{n},{half},{quarter}"},
-        "not tied": {"tied": False},
     },
     "noise": {
         "corruption 0.02": {"corruption": 0.02},
@@ -82,21 +73,10 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "corruption 0.05": {"corruption": 0.05},
         "corruption 0.1": {"corruption": 0.1},
         "corruption 0.2": {"corruption": 0.2},
-        "masking 0.05": {"noise": "masking", "corruption": 0.05},
-        "masking 0.1": {"noise": "masking", "corruption": 0.1},
-        "masking 0.2": {"noise": "masking", "corruption": 0.2},
-        "blocks 0.05": {"noise": "block", "corruption": 0.05},
-        "blocks 0.1": {"noise": "block", "corruption": 0.1},
-        "walkback 1": {"walkback": 1},
-        "walkback 3": {"walkback": 3},
-        "walkback 1, 25 epochs": {"walkback": 1, "min_epochs": 25, "min_updates": 0, "max_epochs": 25},
     },
     "training": {
-        "adam 0.005": {"optimizer": "adam", "learning_rate": 0.005},
-        "adam 0.01": {"optimizer": "adam", "learning_rate": 0.01, "bias_factor": 1.0},
-        "adam 0.02": {"optimizer": "adam", "learning_rate": 0.02, "bias_factor": 1.0},
         "held-out rows stop it": {
-            "validation": 0.1, "overfitting": 0.1, "min_epochs": 25, "min_updates": 0, **_CONVERGED,
+            "validation": 0.1, "min_epochs": 25, **_CONVERGED,
         },
         "until it converges": _CONVERGED,
         "rate 0.2": {"learning_rate": 0.2},
@@ -107,39 +87,29 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "momentum 0.6": {"momentum": 0.6},
         "momentum 0.8": {"momentum": 0.8},
         "batches of 50": {"batch_size": 50},
-        "squared error": {"error": "squared"},
     },
     "sampling": {
         "2 rounds": {"sampling_steps": 2},
         "5 rounds": {"sampling_steps": 5},
         "20 rounds": {"sampling_steps": 20},
-        "rounds by autocorrelation": {"sampling_steps": "auto"},
-        "from parents": {"sampling_start": "parents"},
-        "from parents, 2 rounds": {"sampling_start": "parents", "sampling_steps": 2},
-        "from parents, by autocorrelation": {"sampling_start": "parents", "sampling_steps": "auto"},
-        "temperature 0.8": {"temperature": 0.8},
-        "temperature 0.9": {"temperature": 0.9},
-        "temperature 1.2": {"temperature": 1.2},
         "bits in every round": {"binarise": True},
-        "from parents, bits in every round": {"sampling_start": "parents", "binarise": True},
     },
     "cost": {
         "250 rows an epoch": {"max_rows": 250},
         "1,000 rows an epoch": {"max_rows": 1000},
-        "distinct rows": {"distinct": True},
-        "20 epochs": {"min_epochs": 20, "min_updates": 0, "max_epochs": 20},
-        "30 epochs": {"min_epochs": 30, "min_updates": 0, "max_epochs": 30},
+        "20 epochs": {"min_epochs": 20, "max_epochs": 20},
+        "30 epochs": {"min_epochs": 30, "max_epochs": 30},
         "100 epochs": {"min_epochs": 100, "max_epochs": 100},
-        "20 epochs, rate 0.8": {"min_epochs": 20, "min_updates": 0, "max_epochs": 20, "learning_rate": 0.8},
-        "30 epochs, rate 0.8": {"min_epochs": 30, "min_updates": 0, "max_epochs": 30, "learning_rate": 0.8},
+        "20 epochs, rate 0.8": {"min_epochs": 20, "max_epochs": 20, "learning_rate": 0.8},
+        "30 epochs, rate 0.8": {"min_epochs": 30, "max_epochs": 30, "learning_rate": 0.8},
         "20 epochs, rate 0.8, no momentum": {
-            "min_epochs": 20, "min_updates": 0, "max_epochs": 20, "learning_rate": 0.8, "momentum": 0.0,
+            "min_epochs": 20, "max_epochs": 20, "learning_rate": 0.8, "momentum": 0.0,
         },
         "30 epochs, corruption 0.02": {
-            "min_epochs": 30, "min_updates": 0, "max_epochs": 30, "corruption": 0.02,
+            "min_epochs": 30, "max_epochs": 30, "corruption": 0.02,
         },
         "30 epochs, rate 0.6, no momentum": {
-            "min_epochs": 30, "min_updates": 0, "max_epochs": 30, "learning_rate": 0.6, "momentum": 0.0,
+            "min_epochs": 30, "max_epochs": 30, "learning_rate": 0.6, "momentum": 0.0,
         },
         "n/2 units, 5 rounds": {"hidden": "{half}", "sampling_steps": 5},
     },

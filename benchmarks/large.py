@@ -1,6 +1,6 @@
-"""What a generation of `dae` costs at many variables: CPU time and memory, before and after, beside `boa`.
+"""What a generation of `dae` costs at many variables: CPU time and memory, next to `dae-2015` and `boa`.
 
-    python benchmarks/large.py                                     # `dae` as it is now, as it was before, boa
+    python benchmarks/large.py                                     # dae-2015 ("before"), dae ("now"), boa
     python benchmarks/large.py --n 1000 --only now --set max_rows=500
 
 The trap of 5 bits with the default population, each in a process of its own: the first population, and --generations
@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-KINDS = {"before": "dae-2016", "now": "dae", "boa": "boa"}
+KINDS = {"before": "dae-2015", "now": "dae", "boa": "boa"}
 
 
 def run(kind: str, n: int, generations: int, settings: dict[str, Any]) -> dict[str, Any]:

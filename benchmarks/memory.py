@@ -17,14 +17,14 @@ import subprocess
 import sys
 import time
 
-ALGORITHMS = ("auto", "mix", "ils", "umda", "pbil", "tree", "ecga", "boa", "hboa", "rbm", "dae-2016")
+ALGORITHMS = ("auto", "mix", "ils", "umda", "pbil", "tree", "ecga", "boa", "hboa", "rbm", "dae-2015")
 SIZES = (10_000, 100_000)
 ROWS = 1_000  # for models that take long, where there are many variables
 PLAIN = ("auto", "mix", "ils", "umda", "pbil")
 SHORT = {
     "ecga": {"max_group": 1},
     "rbm": {"max_epochs": 1, "gibbs_steps": 1},
-    "dae-2016": {"max_epochs": 1, "sampling_steps": 1},
+    "dae-2015": {"max_epochs": 1, "sampling_steps": 1},
 }
 CALLS = 3_000  # for searches without a population
 SECONDS = 600

@@ -45,7 +45,7 @@ SEEDS = {"optuna": 4, "nevergrad": 8}
 ALL = [
     "default",
     "mix",
-    "dae-2016",
+    "dae",
     "hboa",
     "umda",
     "umda,popsize=100",

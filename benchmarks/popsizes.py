@@ -52,7 +52,7 @@ def problems(n: int) -> dict[str, tuple[Any, int | None]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budgets", type=int, nargs="+", default=[100, 300, 1000, 3000])
-    parser.add_argument("--algorithms", nargs="+", default=["umda", "pbil", "tree", "ecga", "hboa", "dae-2016"])
+    parser.add_argument("--algorithms", nargs="+", default=["umda", "pbil", "tree", "ecga", "hboa", "dae-2015"])
     parser.add_argument("--sizes", type=int, nargs="+", help="population sizes; shares of the budget if not given")
     parser.add_argument("--n", type=int, default=60)
     parser.add_argument("--runs", type=int, default=5)

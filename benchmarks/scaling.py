@@ -25,7 +25,7 @@ from memory import ALGORITHMS, peak
 
 SIZES = (100, 1_000, 10_000)
 FEW = {"popsize": 1_000}  # in place of a population that takes too long
-SHORT = {"rbm": {"max_epochs": 4, "gibbs_steps": 4}, "dae-2016": {"max_epochs": 5, "sampling_steps": 5}}
+SHORT = {"rbm": {"max_epochs": 4, "gibbs_steps": 4}, "dae-2015": {"max_epochs": 5, "sampling_steps": 5}}
 SEARCHES = ("auto", "mix", "ils")
 
 

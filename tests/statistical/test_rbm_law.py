@@ -10,25 +10,16 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 from scipy.stats import chisquare
 
-from daedal.kernels import rbm as kernels
-from daedal.kernels.products import padded
-from daedal.kernels.tiles import LANES
-from daedal.models.rbm import FittedRBM
-from daedal.rng import words16
+from daedal.models.rbm import RBM, FittedRBM, Machine, Schedule, train_epoch
 
 N, M = 4, 3
 ALL_V = np.array(list(itertools.product((0, 1), repeat=N)))
 Floats = NDArray[np.float64]
 
 
-def machine(scale: float, *, mean: Floats, rng: np.random.Generator) -> kernels.Parameters:
-    theta = kernels.zero_parameters(N, M)
-    theta.weights[:N, :M] = scale * rng.standard_normal((N, M))
-    theta.weights_t[...] = theta.weights.T
-    theta.hidden_bias[:M] = 0.5 * rng.standard_normal(M)
-    theta.visible_bias[:N] = 0.5 * rng.standard_normal(N)
-    theta.mean[:N] = mean
-    return theta
+def machine(scale: float, *, mean: Floats, rng: np.random.Generator) -> Machine:
+    arrays = scale * rng.standard_normal((N, M)), 0.5 * rng.standard_normal(M), 0.5 * rng.standard_normal(N), mean
+    return Machine(*(array.astype(np.float32) for array in arrays))
 
 
 def log_law(w: Floats, c: Floats, a: Floats, mean: Floats) -> Floats:
@@ -37,12 +28,11 @@ def log_law(w: Floats, c: Floats, a: Floats, mean: Floats) -> Floats:
     return unnormalised - logsumexp(unnormalised)
 
 
-def parameters(theta: kernels.Parameters) -> tuple[Floats, Floats, Floats, Floats]:
-    parts = (theta.weights[:N, :M], theta.hidden_bias[:M], theta.visible_bias[:N], theta.mean[:N])
-    return tuple(part.astype(float) for part in parts)  # type: ignore[return-value]
+def parameters(theta: Machine) -> tuple[Floats, Floats, Floats, Floats]:
+    return tuple(part.astype(float) for part in theta)  # type: ignore[return-value]
 
 
-def exact_gradient(theta: kernels.Parameters, data: Floats) -> tuple[Floats, Floats, Floats]:
+def exact_gradient(theta: Machine, data: Floats) -> tuple[Floats, Floats, Floats]:
     """Gradient of the mean log-likelihood of data, a law over the 2^n rows, for W and both biases."""
     w, c, a, mean = parameters(theta)
     surplus = data - np.exp(log_law(w, c, a, mean))
@@ -50,13 +40,12 @@ def exact_gradient(theta: kernels.Parameters, data: Floats) -> tuple[Floats, Flo
     return (surplus[:, None] * (ALL_V - mean)).T @ h, surplus @ h, surplus @ ALL_V
 
 
-def cd_gradient(theta: kernels.Parameters, x: NDArray[np.uint8], steps: int, *, rng: np.random.Generator) -> Floats:
-    """Mean over the rows of what contrastive divergence adds to the weights."""
-    work = kernels.make_workspace(N, M, len(x))
-    kernels.centre(x, np.arange(len(x)), N, theta.mean, work.visible[: len(x)])
-    words = words16(rng, steps * len(x) * (N + M) + LANES)
-    kernels.contrastive_divergence(len(x), words, steps, N, M, theta, work)
-    return (work.visible.astype(float).T @ work.hidden.astype(float))[:N, :M] / len(x)
+def cd_gradient(theta: Machine, x: NDArray[np.uint8], steps: int, *, rng: np.random.Generator) -> Floats:
+    """Mean over the rows of what contrastive divergence adds to the weights: one step with a rate of 1."""
+    moved, model = Machine(*map(np.copy, theta)), RBM(cd_steps=steps, learning_rate=1.0)
+    velocity = np.zeros_like(moved.weights)
+    train_epoch(model, x - theta.mean, len(x), moved, velocity, Schedule(model), rng)
+    return velocity.astype(float) / len(x)
 
 
 @pytest.fixture(name="data")
@@ -68,9 +57,7 @@ def _data() -> Floats:
 
 
 def rows_from(law: Floats, rows: int, *, rng: np.random.Generator) -> NDArray[np.uint8]:
-    x = np.zeros((rows, padded(N)), dtype=np.uint8)
-    x[:, :N] = ALL_V[rng.choice(2**N, size=rows, p=law)]
-    return x
+    return ALL_V[rng.choice(2**N, size=rows, p=law)].astype(np.uint8)
 
 
 def test_the_exact_gradient_is_that_of_the_likelihood(data: Floats) -> None:
@@ -93,7 +80,7 @@ def test_contrastive_divergence_approaches_the_exact_gradient(seed: int, data: F
     rng = np.random.Generator(np.random.SFC64(seed))
     theta = machine(1.5, mean=data @ ALL_V, rng=rng)
     x = rows_from(data, 40_000, rng=rng)
-    sampled = np.bincount(x[:, :N] @ (1 << np.arange(N)[::-1]), minlength=2**N) / len(x)
+    sampled = np.bincount(x @ (1 << np.arange(N)[::-1]), minlength=2**N) / len(x)
     exact = exact_gradient(theta, sampled)[0]
     error = {steps: np.abs(cd_gradient(theta, x, steps, rng=rng) - exact).max() for steps in (1, 40)}
     assert error[40] < 0.016
@@ -104,8 +91,8 @@ def test_contrastive_divergence_approaches_the_exact_gradient(seed: int, data: F
 def test_gibbs_chains_reach_the_law_of_the_machine(seed: int) -> None:
     rng = np.random.Generator(np.random.SFC64(seed))
     theta = machine(1.0, mean=np.zeros(N), rng=rng)
-    parents = np.zeros((3, padded(N)), dtype=np.uint8)
-    drawn = FittedRBM(theta=theta, parents=parents, n=N, m=M, gibbs_steps=40).sample(100_000, rng=rng)
+    parents = np.zeros((3, N), dtype=np.uint8)
+    drawn = FittedRBM(machine=theta, parents=parents, gibbs_steps=40).sample(100_000, rng=rng)
     counts = np.bincount(drawn @ (1 << np.arange(N)[::-1]), minlength=2**N)
     law = np.exp(log_law(*parameters(theta)))
     assert chisquare(counts, law * len(drawn), sum_check=False).pvalue > 0.001

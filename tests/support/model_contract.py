@@ -119,7 +119,7 @@ def info_is_numbers_by_name(model: Model) -> None:
 def what_it_says_of_pairs_is_a_matrix_that_shows_who_agrees(model: Model) -> None:
     """Two variables of three are copies of each other: whoever has a view of pairs sees it."""
     rng = np.random.default_rng(3)
-    x = rng.integers(0, 2, (400, 3), dtype=np.uint8)
+    x = rng.integers(0, 2, (1000, 3), dtype=np.uint8)
     x = x[:, [0, 1, 0, 2]]
     fitted = fit(model, x)
     linkage = fitted.linkage()

@@ -17,7 +17,7 @@ LAYERS = (
     ("compilation", "threads", "types"),
     ("rng", "settings"),
     ("limits",),
-    ("archive", "kernels", "storage"),
+    ("archive", "storage"),
     ("spaces",),
     ("engine", "models", "problems", "surrogates"),
     ("evaluation", "searches"),

@@ -36,7 +36,7 @@ def test_one_inside_and_the_callers_number_outside() -> None:
 
 
 class Watching(np.random.Generator):
-    """Looks at the threads of BLAS whenever words are drawn, which the kernels get at once."""
+    """Looks at the threads of BLAS whenever noise or bits are drawn."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(np.random.SFC64(seed))
@@ -46,6 +46,10 @@ class Watching(np.random.Generator):
     def bit_generator(self) -> Any:
         self.seen.append(blas_threads())
         return super().bit_generator
+
+    def random(self, *arguments: Any, **named: Any) -> Any:
+        self.seen.append(blas_threads())
+        return super().random(*arguments, **named)
 
 
 @pytest.mark.parametrize("model", [DAE(max_epochs=5), RBM(max_epochs=5)], ids=["DAE", "RBM"])

@@ -1,65 +1,31 @@
-"""The restricted Boltzmann machine as a model of the parents: the paper's RBM-EDA."""
+"""Restricted Boltzmann machine, the model of the paper's RBM-EDA: contrastive divergence and Gibbs steps in NumPy."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal import kernels
-from daedal.compilation import announce
-from daedal.models.base import PRODUCTS_A_SECOND, Fitted, Model, TrainingCurve, check_converged, check_parents
-from daedal.models.training import checked_epochs, curve_of, products_of
-from daedal.rng import words16, words32
+from daedal.models.base import (
+    PRODUCTS_A_SECOND,
+    Fitted,
+    Model,
+    TrainingCurve,
+    check_converged,
+    check_parents,
+    linkage_of_weights,
+)
+from daedal.models.dae import Floats, draw, sigmoid
 from daedal.settings.checks import check_at_least, check_between
 from daedal.threads import one_blas_thread
 from daedal.types import Bits
 
-_WEIGHT_COPIES = 5  # weights, their transpose, velocity, scratch; the first draw is in float64
-_SAMPLED_AT_A_TIME = 64
-_MEAN_WITHIN = (0.005, 0.995)  # the first visible bias is the logit of the mean, clipped so that no bit is ever certain
-_TYPICAL_EPOCHS = 100  # of training: 86 in the paper's reference run, 330 on the first parents of onemax
-_FEW_ROWS = 800  # fewer rows than this make four batches
-
-
-@dataclass(frozen=True, kw_only=True)
-class FittedRBM(Fitted):
-    """A trained Boltzmann machine of n visible and m hidden units."""
-
-    theta: kernels.rbm.Parameters  # padded as `kernels.products` says, with a mean of zero
-    parents: Bits  # (rows, padded n): the rows it was trained on, where the Gibbs chains start
-    n: int
-    m: int
-    gibbs_steps: int
-    training: TrainingCurve | None = None
-
-    linkage_source: ClassVar[str] = "the weights of the Boltzmann machine"
-
-    def linkage(self) -> NDArray[np.float64]:
-        """Give how much one bit moves the logit of another through hidden units that are half on, shape (n, n)."""
-        weights = self.theta.weights[: self.n, : self.m]
-        return products_of(weights, weights)
-
-    def curve(self) -> TrainingCurve | None:
-        """Give the errors measured in training, smoothed."""
-        return self.training
-
-    def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n): Gibbs chains that start at the parents, equally many (+-1) at each."""
-        start = np.resize(rng.permutation(len(self.parents)), rows)
-        n, m, steps = self.n, self.m, self.gibbs_steps
-        out = np.empty((rows, n), dtype=np.uint8)
-        work = kernels.rbm.make_workspace(n, m, _SAMPLED_AT_A_TIME)
-        with one_blas_thread():
-            for first in range(0, rows, _SAMPLED_AT_A_TIME):
-                order = start[first : first + _SAMPLED_AT_A_TIME]
-                words = words16(rng, steps * order.size * (n + m) + kernels.tiles.LANES)
-                block = out[first : first + _SAMPLED_AT_A_TIME]
-                kernels.rbm.sample(self.parents, order, words, steps, n, m, self.theta, work, block)
-        return out
+MEAN_WITHIN = (0.005, 0.995)  # a first visible bias is the logit of a mean that is clipped so that no bit is certain
+TYPICAL_EPOCHS = 100  # of training: 86 in the paper's reference run, 330 on the first parents of onemax
+FEW_ROWS = 800  # fewer rows than this make four mini-batches
+SAMPLED_AT_A_TIME = 512  # rows, so that they stay in the cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +75,6 @@ class RBM(Model):
     (3, 10)
     """
 
-    compiled: ClassVar[bool] = True
-
     hidden: int | None = None
     cd_steps: int = 2
     gibbs_steps: int = 26
@@ -150,84 +114,151 @@ class RBM(Model):
 
     def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> FittedRBM:
         """Train from scratch on x, shape (rows, n)."""
-        announce(kernels.rbm.train)
-        rows, n = check_parents(x)
-        self.check_memory(rows, n)
-        m, width = self._units(n), kernels.products.padded(n)
-        data = np.zeros((rows, width), dtype=np.uint8)
-        data[:, :n] = x
-        with one_blas_thread():
-            theta, info, training = self._train(data, n, m, rng=rng)
-        steps = self.gibbs_steps
-        return FittedRBM(info=info, theta=theta, parents=data, n=n, m=m, gibbs_steps=steps, training=training)
+        self.check_memory(*check_parents(x))
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # training may diverge
+            machine, schedule, epochs = train(self, x, rng)
+        check_converged(machine.weights, "the Boltzmann machine", self.learning_rate)
+        curve = TrainingCurve.every(self.check_every, schedule.smoothed, last=epochs, first=0)
+        info = {"epochs": epochs, "error": schedule.smoothed[-1]}
+        parents = np.array(x, dtype=np.uint8, order="C")
+        return FittedRBM(machine=machine, parents=parents, gibbs_steps=self.gibbs_steps, info=info, training=curve)
 
-    def _units(self, n: int) -> int:
+    def units(self, n: int) -> int:
+        """Return the number of hidden units for n variables."""
         return max(n // 2, 1) if self.hidden is None else self.hidden
 
-    def working_bytes(self, rows: int, n: int) -> int:
-        """Give the memory, about, that a fit takes: weights, the rows padded, and noise, also that of drawing rows."""
-        m = self._units(n)
-        weights = 4 * n * m
-        noise = 2 * (n + m) * max(self.cd_steps * rows, self.gibbs_steps * min(rows, _SAMPLED_AT_A_TIME))
-        return _WEIGHT_COPIES * weights + rows * n + noise
-
-    def working_seconds(self, rows: int, n: int) -> float:
-        """Give the CPU time, about: a product of rows and weights for each half step, and two for the gradient."""
-        epochs = min(_TYPICAL_EPOCHS, self.max_epochs)
-        products = (2 * self.cd_steps + 3) * epochs + 2 * self.gibbs_steps
-        return products * rows * n * self._units(n) / PRODUCTS_A_SECOND
-
-    def _train(
-        self, data: Bits, n: int, m: int, *, rng: np.random.Generator
-    ) -> tuple[kernels.rbm.Parameters, dict[str, float], TrainingCurve]:
-        """Train until the schedule says stop."""
-        rows, batch = len(data), self.batch_rows(len(data))
-        work = kernels.rbm.make_workspace(n, m, batch)
-        theta = self._initial(data, n, m, rng=rng)
-        gradient, words_an_epoch = np.zeros_like(theta.weights), rows * self.cd_steps * (n + m)
-        schedule = Schedule(self)
-        order = rng.permutation(rows)
-        watched = order[: -(-rows // 4)]  # a view: every epoch shuffles order, so that it is another quarter each time
-
-        def train(epochs: int) -> None:
-            rate = self.learning_rate * 0.5**schedule.halvings
-            momentum = self.late_momentum if schedule.late else self.momentum
-            swaps = words32(rng, epochs * rows)
-            noise = words16(rng, epochs * words_an_epoch + kernels.tiles.LANES)
-            kernels.rbm.train(
-                data, order, swaps, noise, epochs, batch, self.cd_steps, n, m, rate, rate * self.bias_factor, momentum,
-                theta, gradient, work,
-            )  # fmt: skip
-
-        most = self.max_epochs
-        pauses = checked_epochs(train, check_every=self.check_every, max_epochs=most, words_an_epoch=words_an_epoch)
-        for epoch in chain([0], pauses):
-            words = words16(rng, watched.size * (n + m) + kernels.tiles.LANES)
-            error = kernels.rbm.reconstruction_error(data, watched, words, n, m, theta, work)
-            schedule.add(error, epoch=epoch, updates=epoch * (rows // batch))
-            if schedule.stop:
-                break
-        check_converged(theta.weights, "the Boltzmann machine", self.learning_rate)
-        theta.hidden_bias[...] -= theta.mean @ theta.weights
-        theta.mean[...] = 0
-        training = curve_of(schedule.smoothed, every=self.check_every, last=epoch, first=0)
-        return theta, {"epochs": epoch, "error": schedule.smoothed[-1]}, training
-
     def batch_rows(self, rows: int) -> int:
-        """Give the size of a batch: rows are divided evenly into batches of about batch_size, or into four if few."""
-        batches = 4 if rows < _FEW_ROWS else max(round(rows / self.batch_size), 1)
+        """Return the rows of a mini-batch: rows are divided evenly into batches of about batch_size, or into four."""
+        batches = 4 if rows < FEW_ROWS else max(round(rows / self.batch_size), 1)
         return max(rows // batches, 1)
 
-    def _initial(self, data: Bits, n: int, m: int, *, rng: np.random.Generator) -> kernels.rbm.Parameters:
-        """Draw small weights; the visible biases alone already give each bit its frequency."""
-        theta = kernels.rbm.zero_parameters(n, m)
-        theta.weights[:n, :m] = self.init_scale * rng.standard_normal((n, m))
-        theta.weights_t[...] = theta.weights.T
-        mean = data[:, :n].mean(axis=0)
-        likely = np.clip(mean, *_MEAN_WITHIN)
-        theta.visible_bias[:n] = np.log(likely / (1 - likely))
-        theta.mean[:n] = mean
-        return theta
+    def working_bytes(self, rows: int, n: int) -> int:
+        """Return the approximate memory of a fit: weights and their copies, the rows, and those measured or drawn."""
+        m = self.units(n)
+        return 24 * n * m + 5 * rows * n + 12 * (n + m) * max(rows // 4 + 1, min(rows, SAMPLED_AT_A_TIME))
+
+    def working_seconds(self, rows: int, n: int) -> float:
+        """Return the approximate CPU time: a product of rows and weights for a half step, and two for the gradient."""
+        epochs = min(TYPICAL_EPOCHS, self.max_epochs)
+        products = (2 * self.cd_steps + 3) * epochs + 2 * self.gibbs_steps
+        return products * rows * n * self.units(n) / PRODUCTS_A_SECOND
+
+
+class Machine(NamedTuple):
+    """The law p(v, h) ~ exp(b_v v + b_h h + (v - mean) W h) of n visible and m hidden units."""
+
+    weights: Floats  # W, (n, m)
+    hidden_bias: Floats  # b_h, (m,)
+    visible_bias: Floats  # b_v, (n,)
+    mean: Floats  # (n,): by which the visible units are centered in training
+
+    def hidden(self, v: Floats) -> Floats:
+        """Return the probabilities of the hidden units, given rows v of centered visible ones."""
+        a = v @ self.weights
+        a += self.hidden_bias
+        return sigmoid(a)
+
+    def draw_hidden(self, v: Floats, rng: np.random.Generator) -> Floats:
+        """Draw the hidden units, given rows v of centered visible ones."""
+        return draw(self.hidden(v), rng).astype(np.float32)
+
+    def draw_visible(self, h: Floats, rng: np.random.Generator) -> Floats:
+        """Draw the centered visible units, given rows h of hidden ones."""
+        a = h @ self.weights.T
+        a += self.visible_bias
+        return draw(sigmoid(a), rng) - self.mean
+
+    def gibbs_step(self, v: Floats, rng: np.random.Generator) -> Floats:
+        """Draw hidden units from rows v of centered visible ones, and from them such rows again."""
+        return self.draw_visible(self.draw_hidden(v, rng), rng)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedRBM(Fitted):
+    """A trained Boltzmann machine."""
+
+    machine: Machine  # with a mean of zero
+    parents: Bits  # (rows, n): the rows it was trained on, where the Gibbs chains start
+    gibbs_steps: int
+    training: TrainingCurve | None = None
+
+    linkage_source: ClassVar[str] = "the weights of the Boltzmann machine"
+
+    def linkage(self) -> NDArray[np.float64]:
+        """Return by how much one bit moves the logit of another through hidden units that are half on, shape (n, n)."""
+        return linkage_of_weights(self.machine.weights)
+
+    def curve(self) -> TrainingCurve | None:
+        """Return the errors measured in training, smoothed."""
+        return self.training
+
+    def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
+        """Draw rows, shape (rows, n): Gibbs chains that start at the parents, equally many (+-1) at each."""
+        start = np.resize(rng.permutation(len(self.parents)), rows)
+        out = self.parents[start]
+        with one_blas_thread():
+            for first in range(0, rows, SAMPLED_AT_A_TIME):
+                part = slice(first, first + SAMPLED_AT_A_TIME)
+                v = out[part].astype(np.float32)
+                for _ in range(self.gibbs_steps):
+                    v = self.machine.gibbs_step(v, rng)
+                out[part] = v
+        return out
+
+
+def first_machine(model: RBM, x: Bits, rng: np.random.Generator) -> Machine:
+    """Draw small weights; the visible biases alone already give each bit its frequency."""
+    n, m = x.shape[1], model.units(x.shape[1])
+    mean = x.mean(axis=0)
+    likely = np.clip(mean, *MEAN_WITHIN)
+    arrays = (model.init_scale * rng.standard_normal((n, m)), np.zeros(m), np.log(likely / (1 - likely)), mean)
+    return Machine(*(array.astype(np.float32) for array in arrays))
+
+
+def train(model: RBM, x: Bits, rng: np.random.Generator) -> tuple[Machine, Schedule, int]:
+    """Train on rows x, shape (rows, n), until the schedule stops it; return the machine, and the number of epochs.
+
+    The error is the share of bits that one Gibbs step changes, in a quarter of the rows, drawn again each time.
+    """
+    machine, batch = first_machine(model, x, rng), model.batch_rows(len(x))
+    centered = x - machine.mean
+    velocity, schedule = np.zeros_like(machine.weights), Schedule(model)
+    for epoch in range(model.max_epochs + 1):
+        if epoch:
+            train_epoch(model, centered[rng.permutation(len(x))], batch, machine, velocity, schedule, rng)
+        if epoch % model.check_every and epoch < model.max_epochs:
+            continue
+        watched = centered[rng.choice(len(x), -(-len(x) // 4), replace=False)]
+        changed = machine.gibbs_step(watched, rng) - watched
+        schedule.add(float(np.abs(changed).mean()), epoch=epoch, updates=epoch * (len(x) // batch))
+        if schedule.stop:
+            break
+    uncentered = machine.hidden_bias - machine.mean @ machine.weights
+    return machine._replace(hidden_bias=uncentered, mean=np.zeros_like(machine.mean)), schedule, epoch
+
+
+def train_epoch(
+    model: RBM, x: Floats, batch: int, machine: Machine, velocity: Floats, schedule: Schedule, rng: np.random.Generator
+) -> None:
+    """Ascend by contrastive divergence, mini-batch by mini-batch; rows left over are dropped."""
+    rate = model.learning_rate * 0.5**schedule.halvings
+    step, bias_step = rate / batch, rate * model.bias_factor / batch
+    momentum = model.late_momentum if schedule.late else model.momentum
+    weights, hidden_bias, visible_bias, _ = machine
+    ones = np.ones(batch, dtype=np.float32)
+    for first in range(0, len(x) - batch + 1, batch):
+        v = x[first : first + batch]
+        h = machine.draw_hidden(v, rng)
+        end_v = machine.draw_visible(h, rng)
+        for _ in range(model.cd_steps - 1):
+            end_v = machine.gibbs_step(end_v, rng)
+        end_h = machine.hidden(end_v)  # probabilities, which are less noisy than bits
+        velocity *= momentum
+        velocity += v.T @ h
+        velocity -= end_v.T @ end_h
+        weights += step * velocity
+        visible_bias += bias_step * (ones @ (v - end_v))
+        hidden_bias += bias_step * (ones @ (h - end_h))
 
 
 @dataclass

@@ -76,7 +76,6 @@ async def eda(
     parents = population
     f.insight = lambda: Insight.of_model(population[0] ^ mask, population[1], fitted)
     f.contenders = lambda: to_candidates(majority(population[0])[None] ^ mask) if len(population[0]) else []
-    f.explanation = model.explanation or f.explanation
     f.popsize = popsize
     info = {} if info is None else info
     f.report(**info)

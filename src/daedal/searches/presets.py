@@ -223,10 +223,6 @@ _MADE: dict[str, tuple[str, Callable[[], tuple[Configuration, Limits]]]] = {
     "mix": ("Climbing, linkage-guided mixing, and a sparse model of the function", lambda: _own("mix")),
     "ils": ("Iterated local search, for few evaluations: climbs, kicks, restarts, exchanges", lambda: _own("ils")),
     "dae": ("Denoising autoencoder, trained in few large steps", lambda: _eda(models.DAE(), _LATER)),
-    "dae-2016": (
-        "Denoising autoencoder, the author's later settings",
-        lambda: _eda(models.DAE.author_2016(), _LATER),
-    ),
     "dae-2015": ("Denoising autoencoder as in the paper", lambda: _eda(models.DAE.paper_2015())),
     "dae-search": (
         "Denoising autoencoder that improves selected rows, after Churchill et al.",

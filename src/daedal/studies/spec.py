@@ -111,9 +111,7 @@ class StudyAlgorithm:
         """What the runs depend on, beside limits and population size; of a file, its content and the name in it."""
         algorithm = self.algorithm
         named = {} if algorithm.source is None else {"algorithm": algorithm.name}
-        later = getattr(getattr(algorithm.configuration, "model", None), "later", {})
-        settings = {name: value for name, value in self.settings.items() if name not in later or later[name] != value}
-        return {"model": algorithm.kind, "settings": settings, **named}
+        return {"model": algorithm.kind, "settings": self.settings, **named}
 
 
 @dataclass(frozen=True, kw_only=True)

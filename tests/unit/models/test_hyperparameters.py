@@ -12,14 +12,11 @@ from daedal.models import DAE, ECGA, PBIL, RBM, BayesNet, Model, Tree
 NAN, INF = float("nan"), float("inf")
 BAD: dict[type[Model], dict[str, list[Any]]] = {
     DAE: {
-        "hidden": [0, -3, (), "8", (1.5,)], "error": ["entropy"],
-        "corruption": [-0.1, 1.1, NAN], "learning_rate": [-0.1, NAN, INF],
-        "bias_factor": [-1.0], "momentum": [-0.1, 1.0], "weight_decay": [1.5, -1.5], "init_scale": [-1.0],
-        "batch_size": [0], "validation": [-0.1, 0.95], "overfitting": [-0.1], "gamma": [-0.1], "check_every": [0],
-        "min_epochs": [-1], "min_updates": [-1], "max_epochs": [0], "sampling_steps": [0, "many"],
-        "noise": ["pepper"], "block_size": [0], "optimizer": ["adams"], "init": ["he"], "biases": ["zero"],
-        "warm_start": [-0.1, 1.1, NAN], "starts": [0], "pretrain": [-1], "walkback": [-1], "max_rows": [0],
-        "distinct": [2], "sampling_start": ["here"], "temperature": [0.0, NAN, INF], "binarise": ["yes"],
+        "hidden": [0, -3, (), "8", (1.5,)], "corruption": [-0.1, 1.1, NAN], "learning_rate": [-0.1, NAN, INF],
+        "momentum": [-0.1, 1.0], "weight_decay": [1.5, -1.5], "init_scale": [-1.0, "he"], "biases": ["zero"],
+        "warm_start": [-0.1, 1.1, NAN], "batch_size": [0], "max_rows": [0], "validation": [-0.1, 0.95],
+        "gamma": [-0.1], "check_every": [0], "min_epochs": [-1], "max_epochs": [0], "sampling_steps": [0, "many"],
+        "binarise": ["yes"],
     },
     RBM: {
         "hidden": [0, -3], "cd_steps": [0], "gibbs_steps": [0], "batch_size": [0], "check_every": [0],

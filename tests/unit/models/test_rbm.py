@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from daedal.models.rbm import RBM, FittedRBM, Schedule
+from daedal.models.rbm import RBM, FittedRBM, Machine, Schedule, train_epoch
 
 
 def blocks(rows: int, count: int, size: int, seed: int) -> np.ndarray:
@@ -23,7 +23,7 @@ def fit_and_sample(x: np.ndarray, rows: int, model: RBM | None = None, seed: int
 
 def assert_sound(fitted: FittedRBM, drawn: np.ndarray, rows: int, n: int) -> None:
     assert drawn.shape == (rows, n)
-    assert all(np.isfinite(array).all() for array in fitted.theta)
+    assert all(np.isfinite(array).all() for array in fitted.machine)
     assert all(np.isfinite(value) for value in fitted.info.values())
 
 
@@ -71,11 +71,9 @@ def test_each_parent_starts_equally_many_chains() -> None:
     """Of a machine that copies its rows, the samples are the parents."""
     x = np.eye(8, dtype=np.uint8)[:5]
     fitted = RBM(max_epochs=1).fit(x, rng=np.random.Generator(np.random.SFC64(0)))
-    theta = fitted.theta
-    theta.weights[...] = 0
-    theta.weights[np.arange(4), np.arange(4)] = 60
-    theta.weights_t[...] = theta.weights.T
-    theta.hidden_bias[:4] = theta.visible_bias[:8] = -30
+    weights, hidden_bias, visible_bias, _ = fitted.machine
+    weights[...] = 60 * np.eye(8, 4)
+    hidden_bias[:] = visible_bias[:] = -30
     drawn = fitted.sample(15, rng=np.random.default_rng(0))
     assert drawn[:, :4].sum(axis=0).tolist() == [3, 3, 3, 3]
 
@@ -101,9 +99,24 @@ def test_hidden_units_and_steps_can_be_set() -> None:
     for hidden, n, m in ((9, 6, 9), (None, 6, 3), (None, 7, 3), (None, 1, 1)):
         model = RBM(hidden=hidden, cd_steps=1, gibbs_steps=2, max_epochs=4)
         fitted, drawn = fit_and_sample(blocks(50, 7, 1, 1)[:, :n], 5, model)
-        assert fitted.m == m
-        assert not fitted.theta.mean.any(), "what it is centred by has gone into the biases"
+        assert fitted.machine.weights.shape == (n, m)
+        assert not fitted.machine.mean.any(), "what it is centred by has gone into the biases"
         assert_sound(fitted, drawn, 5, n)
+
+
+def test_an_epoch_ascends_along_the_gradients_of_its_batches() -> None:
+    """With units that are certain, each step is known: momentum is for weights only, biases have their own rate."""
+    model = RBM(cd_steps=2, learning_rate=0.5, bias_factor=3.0, momentum=0.4)
+    x = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [1, 0]], dtype=np.float32)
+    flat = np.zeros((2, 1), dtype=np.float32)
+    on, off, mean = (np.full(width, value, dtype=np.float32) for width, value in ((1, 100), (2, -100), (2, 0.5)))
+    machine = Machine(flat, on.copy(), off.copy(), mean)
+    train_epoch(model, x - 0.5, 2, machine, np.zeros_like(flat), Schedule(model), np.random.default_rng(0))
+    first, second = x[:2].sum(axis=0), x[2:4].sum(axis=0)  # hidden units are on, so they stand for the rows' sums
+    velocity = 0.4 * first / 2 + second / 2
+    np.testing.assert_allclose(machine.weights[:, 0], 0.5 * (first / 2 + velocity), rtol=1e-5)
+    np.testing.assert_allclose(machine.visible_bias - off, 1.5 * (first + second) / 2, rtol=1e-4)
+    np.testing.assert_allclose(machine.hidden_bias, on)
 
 
 # The schedule

@@ -169,7 +169,7 @@ def test_a_configuration_of_a_users_own() -> None:
         ("dae", {"corruption": float("nan")}, "corruption=nan"),
         ("dae", {"batch_size": 0}, "batch_size=0"),
         ("dae", {"batch_size": 2.5}, "whole number, got batch_size=2.5"),
-        ("dae", {"error": "absolute"}, "cross-entropy or squared, got error=absolute"),
+        ("dae", {"biases": "absolute"}, "normal or marginals, got biases=absolute"),
         ("dae", {"selection": "roulette"}, "tournament or truncation, got selection=roulette"),
         ("umda", {"replacement": "best"}, "parents or rtr, got replacement=best"),
         ("pbil", {"learning_rate": -0.1}, "learning_rate=-0.1"),

@@ -68,4 +68,4 @@ def test_every_setting_of_every_algorithm_is_described(name: str) -> None:
 
 def test_one_text_for_two_settings_is_about_both() -> None:
     settings = daedal.algorithms()["dae"].parameters()
-    assert settings["init"].meaning != settings["init_scale"].meaning
+    assert settings["biases"].meaning != settings["init_scale"].meaning

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import daedal
-from daedal import kernels, models, plot, problems
+from daedal import models, plot, problems
 
 WITHOUT_NUMBA = f"""
 import sys, types
@@ -84,7 +84,7 @@ def test_all_names_are_listed_and_others_refused(package: ModuleType) -> None:
     assert not hasattr(package, "__wrapped__")
 
 
-@pytest.mark.parametrize("lazy", [kernels, models, plot, problems], ids=lambda lazy: lazy.__name__)
+@pytest.mark.parametrize("lazy", [models, plot, problems], ids=lambda lazy: lazy.__name__)
 def test_type_checkers_see_the_names_that_there_are(lazy: ModuleType) -> None:
     assert lazy.__file__ is not None
     tree = ast.parse(Path(lazy.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))

@@ -1,14 +1,13 @@
-"""The rule that ends training, against cases worked out by hand."""
+"""The rule that ends the training of an autoencoder, against cases worked out by hand."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
 
-from daedal.models.training import TrainingErrors, curve_of, gap, half_width, late_gain, smoothed, train_to_convergence
+from daedal.models.base import TrainingCurve
+from daedal.models.dae import Errors, gap, half_width, late_gain, smoothed
 
 
 def falling(count: int) -> list[float]:
@@ -82,24 +81,24 @@ def test_gap_by_hand(train: list[float], validation: list[float], expected: floa
     assert gap(train, validation) == pytest.approx(expected)
 
 
-def measured(train: list[float], validation: list[float] | None = None, **rule: float | None) -> TrainingErrors:
-    errors = TrainingErrors(**({"gamma": 0.05, "overfitting": None} | rule))  # type: ignore[arg-type]
+def measured(train: list[float], validation: list[float] | None = None, gamma: float = 0.05) -> Errors:
+    errors = Errors(gamma)
     for k, error in enumerate(train):
         errors.add(error, None if validation is None else validation[k])
     return errors
 
 
-def test_the_best_so_far_is_told_by_the_validation_error_where_there_is_one() -> None:
-    errors = TrainingErrors(gamma=0.05, overfitting=None)
+def test_the_best_so_far_goes_by_the_validation_error_if_there_is_one() -> None:
+    errors = Errors(0.05)
     assert [errors.add(e, None) for e in (5.0, 4.0, 4.5, 4.0, 3.0, 3.1)] == [True, True, False, True, True, False]
-    errors = TrainingErrors(gamma=0.05, overfitting=0.1)
+    errors = Errors(0.05)
     pairs = [(5.0, 5.0), (4.0, 5.5), (6.0, 4.0), (1.0, 4.1)]
     assert [errors.add(*pair) for pair in pairs] == [True, False, True, False]
     assert (errors.train, errors.validation) == ([5.0, 4.0, 6.0, 1.0], [5.0, 5.5, 4.0, 4.1])
 
 
 def test_training_ends_without_gain_or_below_gamma_and_not_at_it() -> None:
-    assert not TrainingErrors(gamma=0.05, overfitting=0.1).converged()
+    assert not Errors(0.05).converged()
     for count in (2, 12):
         assert not measured(falling(count)).converged(), "the last third still gains"
     errors = [10.0, 8.0, 6.0, 5.0, 4.0]
@@ -118,69 +117,15 @@ def test_training_ends_when_only_one_of_the_errors_has_converged() -> None:
     assert measured(flat, falling(12)).converged()
 
 
-def test_training_ends_when_it_overfits() -> None:
+@pytest.mark.parametrize(("excess", "ends"), [(1.0999, False), (1.1001, True)])
+def test_training_ends_when_it_overfits(excess: float, ends: bool) -> None:
     train = falling(12)
-    assert gap(train, [1.1 * e for e in train]) == pytest.approx(0.1)
-    for overfitting, ends in ((0.1 + 1e-9, False), (0.1 - 1e-9, True), (None, False)):
-        assert measured(train, [1.1 * e for e in train], overfitting=overfitting).converged() is ends
-    assert not measured(train, None, overfitting=0.0).converged()
-
-
-class Training:
-    """A training whose errors are given, with a check at every fifth epoch; theta is a list with the epoch in it."""
-
-    def __init__(self, train: list[float], validation: list[float] | None = None) -> None:
-        self.theta = [0]
-        self.train, self.validation = train, validation
-
-    def epochs(self) -> Iterator[int]:
-        for check in range(len(self.train)):
-            self.theta[0] = 5 * (check + 1)
-            yield self.theta[0]
-
-    def measure(self) -> tuple[float, float | None]:
-        check = self.theta[0] // 5 - 1
-        return self.train[check], None if self.validation is None else self.validation[check]
-
-    def run(self, *, min_epochs: int = 0, **rule: float | None) -> tuple[list[int], int, float]:
-        errors = measured([], **rule)
-        return train_to_convergence(self.theta, self.epochs(), self.measure, list.copy, errors, min_epochs=min_epochs)
-
-
-@pytest.mark.parametrize(("min_epochs", "epochs"), [(0, 5), (5, 5), (6, 10), (50, 50), (51, 55), (10**9, 100)])
-def test_training_ends_at_the_first_check_it_may(min_epochs: int, epochs: int) -> None:
-    """With a gamma that every late gain is below; without any check left it ends anyway."""
-    assert Training(falling(20)).run(min_epochs=min_epochs, gamma=1e9)[1] == epochs
-
-
-def test_training_ends_when_the_error_stands_still() -> None:
-    """Falls by ten for ten measurements, then not at all: the share of the last third sinks from one to nothing."""
-    errors = [200.0 - 10 * min(k, 10) for k in range(40)]
-    checks = Training(errors).run()[1] // 5
-    assert 12 < checks < 30
-    shares = [late_gain(errors[:count]) for count in (checks - 1, checks)]
-    assert shares[0] >= 0.05 > shares[1]  # type: ignore[operator]
-
-
-def test_what_was_best_is_kept_by_the_validation_error_where_there_is_one() -> None:
-    training = Training([9.0, 7.0, 8.0, 4.0, 5.0, 6.0, 7.0, 8.0])
-    assert training.run(min_epochs=10**9) == ([20], 40, 4.0)
-    assert training.theta == [40]
-    training = Training([9.0, 8.0, 7.0, 1.0], [9.0, 5.0, 6.0, 8.0])
-    assert training.run(min_epochs=10**9) == ([10], 20, 8.0)
-
-
-def test_without_any_number_theta_itself_comes_back() -> None:
-    """So that the caller sees what training has made of it."""
-    training = Training([math.nan] * 3)
-    theta, _, error = training.run(min_epochs=10**9)
-    assert theta is training.theta
-    assert error == math.inf
+    assert measured(train, [excess * e for e in train]).converged() is ends
 
 
 @pytest.mark.parametrize(
     ("every", "first", "epochs"), [(5, None, [5, 10, 12]), (2**64, None, [12]), (2**64, 0, [0, 12])]
 )
 def test_the_last_measurement_is_at_the_end(every: int, first: int | None, epochs: list[int]) -> None:
-    curve = curve_of([1.0] * len(epochs), every=every, last=12, first=first)
+    curve = TrainingCurve.every(every, [1.0] * len(epochs), last=12, first=first)
     assert curve.epochs.tolist() == epochs
