@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from daedal.settings.parameters import REQUIRED, Parameter, coerce, current, parameters, written
+import daedal
+from daedal.settings.parameters import REQUIRED, Parameter, coerce, current, parameter_texts, parameters, written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +62,8 @@ def test_what_says_nothing_of_its_type_has_that_of_its_default() -> None:
 
 
 def test_current_gives_the_values_in_force() -> None:
-    assert current(Everything(count=3, deep=False)) == {
-        "count": 3,
-        "rate": 0.5,
-        "deep": False,
-        "hidden": None,
-        "word": "red",
-        "name": "x",
-    }
+    expected = {"count": 3, "rate": 0.5, "deep": False, "hidden": None, "word": "red", "name": "x"}
+    assert current(Everything(count=3, deep=False)) == expected
 
 
 @pytest.mark.parametrize(
@@ -143,19 +138,9 @@ def test_an_unknown_name_gets_the_nearest_one_and_all_there_are(
         coerce("thing", {name: 0.5}, known, keywords=("max_evaluations",))
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("count", "a whole number"),
-        ("rate", "a number"),
-        ("deep", "true or false"),
-        ("hidden", "a whole number or none"),
-        ("word", "red or blue"),
-        ("name", "text"),
-    ],
-)
-def test_types_are_described_in_words(name: str, words: str) -> None:
-    assert KNOWN[name].describe() == words
+def test_types_are_described_in_words() -> None:
+    words = ["a whole number", "a number", "true or false", "a whole number or none", "red or blue", "text"]
+    assert [parameter.describe() for parameter in KNOWN.values()] == words
 
 
 def sized(layers: int | tuple[int, ...] | None = None) -> None:
@@ -180,3 +165,67 @@ def test_whole_numbers_with_commas_between_them(given: Any, read: Any) -> None:
 def test_what_are_no_whole_numbers_is_refused(given: Any) -> None:
     with pytest.raises(ValueError, match="expected layers of thing to be a whole number or whole numbers with commas"):
         coerce("thing", {"layers": given}, parameters(sized))
+
+
+# Docstrings
+
+
+class Base:
+    """First.
+
+    Parameters
+    ----------
+    kept, changed
+        Of the
+        base.
+    """
+
+    def __init__(self, kept: int, changed: int) -> None:
+        pass
+
+
+class Heir(Base):
+    """Second.
+
+    Parameters
+    ----------
+    changed : int, optional
+        Of the heir.
+
+        And more.
+    **others
+        Whatever.
+
+    Notes
+    -----
+    kept
+        Nothing of this counts.
+    """
+
+
+def test_names_share_a_text_and_heirs_say_what_is_new() -> None:
+    assert parameter_texts(Base) == {"kept": "Of the base.", "changed": "Of the base."}
+    assert parameter_texts(Heir) == {"kept": "Of the base.", "changed": "Of the heir. And more.", "others": "Whatever."}
+    assert parameters(Heir)["changed"].meaning == "Of the heir. And more."
+
+
+@pytest.mark.parametrize("doc", [None, "", "One line.", "Parameters\n----------", "Parameters\n----------\nx"])
+def test_docstrings_that_say_nothing(doc: str | None) -> None:
+    def function(x: int) -> None:
+        pass
+
+    function.__doc__ = doc
+    assert parameter_texts(function).get("x", "") == ""
+    assert parameters(function)["x"].meaning == ""
+
+
+@pytest.mark.parametrize("name", list(daedal.algorithms()))
+def test_every_setting_of_every_algorithm_is_described(name: str) -> None:
+    for parameter in daedal.algorithms()[name].parameters().values():
+        assert parameter.meaning, parameter.name
+        assert not {"default_popsize", "Restarts"} & set(re.findall(r"\w+", parameter.meaning)), parameter.name
+
+
+def test_one_text_for_two_settings_is_about_both() -> None:
+    settings = daedal.algorithms()["dae"].parameters()
+    assert settings["biases"].meaning != settings["init_scale"].meaning

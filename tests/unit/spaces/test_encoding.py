@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from all_rows import all_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -56,8 +57,7 @@ def test_neighbors_in_gray_code_differ_in_one_bit() -> None:
 def test_no_number_has_more_than_two_codes(count: int, gray: bool) -> None:
     """No value is favoured more than the code forces."""
     field = NumberField(count, gray=gray)
-    rows = np.array(list(itertools.product((0, 1), repeat=field.bits)), dtype=np.uint8)
-    counts = np.bincount(field.decode(Encoding([field]).repair(rows)), minlength=count)
+    counts = np.bincount(field.decode(Encoding([field]).repair(all_rows(field.bits))), minlength=count)
     assert set(counts.tolist()) == {1, 2}
 
 

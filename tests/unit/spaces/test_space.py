@@ -111,15 +111,15 @@ def test_a_file_that_is_none_is_refused_in_a_line(tmp_path: Path, text: str, sai
     [
         (Space, "none"),
         (lambda: Space({}), "none"),
-        (lambda: Space({"a": Flag()}, a=Flag()), "'a' twice"),
-        (lambda: Space({"": Flag()}), "names"),
+        (lambda: Space({"a": Flag()}, a=Flag()), "'a'"),
+        (lambda: Space({"": Flag()}), "''"),
         (lambda: Integer(3, 1), "low=3, high=1"),
         (lambda: Integer(0.5, 1), "low=0.5"),  # type: ignore[arg-type]
         (lambda: Integer(0, 2**63), "high="),
         (lambda: Integer(0, 1, code="unary"), "unary"),
-        (Choice, "none"),
+        (Choice, "at least one"),
         (lambda: Choice(["a", "b"]), "one by one"),  # type: ignore[arg-type]
-        (lambda: Choice("a", "a"), "'a' twice"),
+        (lambda: Choice("a", "a"), "'a'"),
         (lambda: Choice(1, True), "twice"),
         (lambda: Choice(print), "names"),  # type: ignore[arg-type]
         (lambda: Choice(float("nan")), "nan"),
@@ -131,7 +131,7 @@ def test_a_file_that_is_none_is_refused_in_a_line(tmp_path: Path, text: str, sai
         (lambda: Subset(3, at_least=2, at_most=1), "at_least=2, at_most=1"),
         (lambda: Subset(3, at_least=-1), "at_least=-1"),
         (lambda: Subset(3, exactly=1, at_most=2), "both"),
-        (lambda: Subset([]), "none"),
+        (lambda: Subset([]), "at least one"),
     ],
 )
 def test_what_is_no_space_is_refused(make: Any, said: str) -> None:
@@ -195,7 +195,7 @@ def test_names_come_from_lists_and_frames() -> None:
         assert read_variables(given) == (2, None, ("age", "size"))
     assert read_variables(7) == (7, None, None)
     assert read_variables(SPACE) == (None, SPACE, None)
-    for bad, said in (([], "none"), (["a", "a"], "'a' twice")):
+    for bad, said in (([], "empty"), (["a", "a"], "'a'")):
         with pytest.raises(ValueError, match=said):
             read_variables(bad)
     with pytest.raises(TypeError, match="onemax"):
