@@ -129,7 +129,6 @@ def test_every_way_to_look_at_it(folder: Path, here: Any, tmp_path: Path) -> Non
     assert (status["done"], status["left"]) == (64, 0)
     assert [cell["budget"] for cell in status["cells"]] == [100, 300] * 4
     assert "budget" in here("study", "status", "--store", store).stdout
-    pytest.importorskip("matplotlib")
     done = here("study", "plot", "--store", store, "-o", tmp_path / "figures", "--problem", "slow")
     assert done.returncode == 0, done.stderr
     names = ("anytime.png", "anytime.svg", "slow-convergence.png", "slow-convergence.svg")

@@ -141,7 +141,6 @@ def test_studies_of_a_store_are_told_apart(made: daedal.StoredStudy, tmp_path: P
 
 
 def test_figures_are_drawn_and_written(made: daedal.StoredStudy, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="figures need matplotlib")
     figures = made.plot(tmp_path / "figures")
     assert len(figures) == 4
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(

@@ -146,58 +146,35 @@ class Tab:
     def _own_events(self) -> list[dict[str, Any]]:
         return [event for event in self._browser.events if event.get("sessionId") == self._session]
 
-    def figures(self) -> dict[str, dict[str, float]]:
-        """Have every figure drawn, and give its size and where its middle is, by name."""
-        names = self.value("[...document.querySelectorAll('[data-figure]')].map(one => one.dataset.figure)")
-        for name in names:
-            self.show(name)
-            self.wait(f"document.querySelector('[data-figure={json.dumps(name)}] .main-svg') !== null")
-        return {name: self.box(name) for name in names}
-
-    def show(self, name: str) -> None:
-        """Scroll to a figure."""
-        place = f"document.querySelector('[data-figure={json.dumps(name)}]')"
-        self.value(f"{place}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
-
-    def box(self, name: str) -> dict[str, float]:
-        """Give where the plotted part of a figure is, in the window, and its size."""
-        place = f"document.querySelector('[data-figure={json.dumps(name)}] .nsewdrag')"
-        inner = f"(({{x, y, width, height}}) => ({{x, y, width, height}}))({place}.getBoundingClientRect())"
-        found: dict[str, float] = self.value(inner)
+    def panels(self) -> list[dict[str, float]]:
+        """Return the plotted part of every panel: where it is on the page, and its size."""
+        found: list[dict[str, float]] = self.value("""
+            [...document.querySelectorAll(".panel")].map((panel) => {
+                const svg = [...panel.children].find((one) => one.clientWidth > 0);
+                const [left, top, right, bottom] = svg.dataset.box.split(" ").map(Number);
+                const bounds = svg.getBoundingClientRect();
+                const scale = bounds.width / svg.viewBox.baseVal.width;
+                return {x: bounds.x + scrollX + scale * left, y: bounds.y + scrollY + scale * top,
+                        width: scale * (right - left), height: scale * (bottom - top)};
+            })""")
         return found
 
-    def hover(self, name: str) -> bool:
-        """Move the mouse over a figure, to its middle and to its points; whether it then shows what is there."""
-        self.show(name)
-        box = self.box(name)
-        layer = f"document.querySelector('[data-figure={json.dumps(name)}] .hoverlayer').childElementCount > 0"
-        for x, y in [(0.5 * box["width"], 0.5 * box["height"]), *self.points(name)]:
-            for step in (-3, 0):
-                self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=box["x"] + x + step, y=box["y"] + y)
-            # Plotly answers to a movement within two frames of the picture, at most so often.
-            self.value("new Promise(done => setTimeout(() => requestAnimationFrame(() => done(1)), 60))")
-            if self.value(layer):
-                return True
-        return False
-
-    def points(self, name: str) -> list[tuple[float, float]]:
-        """Give where a figure has points, from the corner of its plotted part: one of each line, and a little below."""
-        found = self.value(f"""(() => {{
-            const figure = document.querySelector('[data-figure={json.dumps(name)}]');
-            const {{xaxis, yaxis}} = figure._fullLayout;
-            return figure.data.flatMap(({{x, y}}) => {{
-                const place = Array.isArray(y) ? y.findLastIndex(one => one !== null) : -1;
-                return place < 0 ? [] : [0, 4].map(below => [xaxis.d2p(x[place]), yaxis.d2p(y[place]) + below]);
-            }});
-        }})()""")
-        return [(x, y) for x, y in found]
+    def hover(self, x: float, y: float) -> str:
+        """Move the mouse to a place of the page, and return what the page says about it."""
+        self.value(f"scrollTo({{top: {y} - innerHeight / 2, behavior: 'instant'}})")
+        # Scrolling hides the readout, and its event comes with the next frame.
+        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        top = y - self.value("scrollY")
+        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x - 1, y=top)
+        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=top)
+        said: str = self.value("document.getElementById('tip').hidden ? '' : document.getElementById('tip').innerText")
+        return said
 
     def screenshot(self, path: Path) -> Path:
         """Take a picture of the whole page."""
         height = self.value("Math.ceil(document.documentElement.scrollHeight)")
         width = self.value("innerWidth")
         self.resize(width, min(height, 16_000))
-        self.figures()
         self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
         self.value("new Promise(done => { scrollTo(0, 0); requestAnimationFrame(() => requestAnimationFrame(done)) })")
         data = self.ask("Page.captureScreenshot", format="png")["data"]

@@ -79,53 +79,42 @@ SHOWN_EVIL = EVIL.replace("\x1b", r"\x1b")
 
 
 class PageReader(HTMLParser):
-    """Reads a page as a browser does: the text that is shown, the elements, and what scripts are given."""
+    """Reads a page as a browser does: the text, the elements, and the data of figures by name."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.comments: list[str] = []
-        self._inside: list[str] = []
+        self.figures: dict[str, list[Any]] = {}
+        self._is_hidden = False
         self._texts: list[str] = []
-        self._scripts: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag in ("script", "style", "noscript"):
-            self._inside.append(tag)
-            self._scripts.append("")
+        found = dict(attrs)
+        self.tags.append((tag, found))
+        self._is_hidden = tag in ("script", "style")
+        if "data-figure" in found:
+            self.figures[str(found["data-figure"])] = []
+        if "data-readout" in found:
+            self.figures[list(self.figures)[-1]].append(json.loads(str(found["data-readout"])))
 
     def handle_endtag(self, tag: str) -> None:
-        if self._inside and tag == self._inside[-1]:
-            self._inside.pop()
+        self._is_hidden = False
 
     def handle_data(self, data: str) -> None:
-        if self._inside:
-            self._scripts[-1] += data
-        else:
+        if not self._is_hidden:
             self._texts.append(data)
-
-    def handle_comment(self, data: str) -> None:
-        self.comments.append(data.strip())
 
     @property
     def text(self) -> str:
-        """What can be read, with single spaces."""
+        """The text of the page, with single spaces."""
         return " ".join(" ".join(self._texts).split())
 
-    @property
-    def figures(self) -> dict[str, Any]:
-        """The figures that the page is to draw, by name."""
-        data = next(text for text in self._scripts if text.startswith('{"version"'))
-        found: dict[str, Any] = json.loads(data)["figures"]
-        return found
-
     def count(self, tag: str) -> int:
-        """How many elements of a kind there are."""
+        """Return how many elements of a kind there are."""
         return sum(name == tag for name, _ in self.tags)
 
     def sections(self) -> list[str]:
-        """The names of the sections, in their order."""
+        """Return the names of the sections, in their order."""
         return [str(attributes["id"]) for tag, attributes in self.tags if tag == "section"]
 
 

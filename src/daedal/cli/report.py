@@ -9,7 +9,6 @@ import typer
 
 from daedal.cli import options
 from daedal.cli.output import is_standard, say, shown
-from daedal.report.page import check_plotly
 from daedal.report.source import is_store, read_page, report_file
 
 
@@ -41,10 +40,8 @@ def report(
     if port is not None and not watch:
         raise ValueError("--port needs --watch")
     if output is None:
-        from daedal.report.server import serve  # here, because a file needs no server
-        from daedal.report.watched import Watched
+        from daedal.report.server import Watched, serve  # here, because a file needs no server
 
-        check_plotly()
         watched = Watched(source, lambda: read_page(source, number=number, quick=True))
         serve(watched, port=port or 0, ready=lambda url: say(f"{shown(source)} is shown at {url} (Ctrl-C ends it)"))
         return

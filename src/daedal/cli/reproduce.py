@@ -29,7 +29,7 @@ from daedal.cli.study import (
     write_figures,
 )
 from daedal.evaluation.options import EXECUTOR_TIMEOUT
-from daedal.plot.study_figures import check_figures
+from daedal.plot.studies import check_figures
 from daedal.studies.paper import FIGURES, table1
 from daedal.studies.snapshot import read_store
 from daedal.studies.store import Store

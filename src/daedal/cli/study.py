@@ -24,8 +24,7 @@ from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_tables import status_table, table_text, terminal_table
 from daedal.evaluation.executor_pool import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, available_cores, check_executor_timeout
-from daedal.plot.study_figures import check_figures, draw_figures
-from daedal.plot.style import save
+from daedal.plot.studies import check_figures, save_figures
 from daedal.settings.checks import counted, printable
 from daedal.studies.analysis import Test
 from daedal.studies.plan import Status, study_status
@@ -107,9 +106,9 @@ def write_table(table: StudyTable, form: Form, output: Path | None) -> None:
 def write_figures(snapshot: Snapshot, problems: list[str], folder: Path) -> None:
     """Draw the figures of the problems that are named, or of all, to a folder."""
     check_figures(snapshot.study, folder, shown(folder))
-    for name, figure in draw_figures(snapshot, problems):
-        for written in save(figure, folder / name):
-            say(shown(written))
+    for _, files in save_figures(snapshot, folder, problems):
+        for file in files:
+            say(shown(file))
 
 
 def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int | None, retry_failed: bool) -> Order:
@@ -329,7 +328,9 @@ def plot(
 ) -> None:
     """Draw the average best fitness against evaluations and CPU time, and how runs went: two figures a problem.
 
-    With budgets: the median and the quartiles against the budget, one panel a problem. All as SVG and PNG.
+    With budgets: the median and the quartiles against the budget, one panel a problem.
+
+    All as SVG, and as PNG with the extra `plot`.
     """
     with Store(store, create=False) as opened:
         study, _, _ = chosen_study(opened, number)

@@ -25,8 +25,9 @@ from daedal.studies.store import COLUMNS, Store, frame_of
 from daedal.studies.tables import StudyTable, escaped
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from pandas import DataFrame
+
+    from daedal.plot.figure import Figure
 
 
 Part: TypeAlias = str | Mapping[str, object]
@@ -326,21 +327,16 @@ class StoredStudy:
         Parameters
         ----------
         folder
-            Where to write them, as SVG and PNG; they are only drawn where none is given.
+            Folder to write them to as SVG, and as PNG with the extra `plot`. Default: they are only returned.
         problem
             Which problem; all where not given.
         """
-        from daedal.plot.study_figures import check_figures, draw_figures
-        from daedal.plot.style import save
+        from daedal.plot.studies import draw_figures, save_figures  # here, because a study needs no figures
 
-        if folder is not None:
-            check_figures(self.spec, Path(folder))
-        figures = []
-        for name, figure in draw_figures(self.snapshot(), [] if problem is None else [problem]):
-            figures.append(figure)
-            if folder is not None:
-                save(figure, Path(folder) / name)
-        return figures
+        problems = [] if problem is None else [problem]
+        if folder is None:
+            return [figure for _, figure in draw_figures(self.snapshot(), problems)]
+        return [figure for figure, _ in save_figures(self.snapshot(), Path(folder), problems)]
 
     def __repr__(self) -> str:
         now = self.snapshot()

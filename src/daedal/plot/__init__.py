@@ -1,4 +1,4 @@
-"""Pictures of runs and studies, with Matplotlib; each function gives the Axes that it has drawn on."""
+"""Figures of runs and studies: each function returns a `Figure`, which shows itself in notebooks and can be saved."""
 
 from daedal.settings.lazy import lazy_names
 

@@ -1,8 +1,8 @@
-"""The first part of a run's page: what was found, and why the run ended; and the last: what was run."""
+"""Parts of a run's page without figures: the best solutions, failed evaluations, and the run's configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 from daedal import __version__
@@ -21,66 +21,65 @@ from daedal.result.wording import (
 from daedal.settings.checks import counted
 from daedal.types import to_text
 
-_BITS_SHOWN = 2000  # the others behind a click
+_BITS_SHOWN = 2000  # further ones open after a click
 _FAILURES_SHOWN = 20
 _GROUP = 10
-_BROKEN_OFF = {StopReason.INTERRUPTED: "interrupted", StopReason.UNFINISHED: "not finished"}
+_UNFINISHED = {StopReason.INTERRUPTED: "interrupted", StopReason.UNFINISHED: "not finished"}
 
 
 def head(result: Result) -> str:
-    """Give the title of the page, and one line about it."""
+    """Return the title of the page, and a line about the run."""
     size = "" if result.popsize is None else f", popsize {result.popsize:,}"
     bits = counted(result.n, "bit")
     if result.space is not None:
         bits = f"{counted(len(result.space), 'variable')} in {bits}"
-    way = "minimised" if result.minimize else "maximised"
+    way = "Minimized" if result.minimize else "Maximized"
     line = f"{way} by {result.algorithm}{size}, {bits}, seed {result.seed}"
-    return f"<h1>{escaped(problem_text(result) or 'A run')}</h1>{paragraph(line)}"
+    return f"<h1>{escaped(problem_text(result) or 'Run')}</h1>{paragraph(line)}"
 
 
-def answer(result: Result) -> Section:
-    """Give the answer: the best value, what it took, why the run ended, and the solution."""
+def best_solution(result: Result) -> Section:
+    """Return the best value, its effort, the reason why the run ended, and the solution."""
     kind = "good" if result.success else "bad" if result.success is False or not result.feasible else ""
     word = verdict(result)
-    if result.stop in _BROKEN_OFF and not result.success:
-        word, kind = _BROKEN_OFF[result.stop], "bad"
+    if result.stop in _UNFINISHED and not result.success:
+        word, kind = _UNFINISHED[result.stop], "bad"
     said = f'<span class="verdict {kind}">{word.capitalize()}.</span>'
     parts: list[Part] = [_facts(result), f"<p>{said}{escaped(result.stop.message)}</p>"]
     if beyond := violation_text(result):
         parts.append(paragraph(f"The best solution is {beyond}."))
     elif count := len(result.violations):
         limits = "the constraint" if count == 1 else f"all {count:,} constraints"
-        parts.append(paragraph(f"It meets {limits}, and so do the best solutions below."))
+        parts.append(paragraph(f"The best solution satisfies {limits}."))
     if result.explanation:
-        parts.append(paragraph(result.explanation))
-    return Section("answer", "The answer", [*parts, *_solution(result)])
+        parts.append(paragraph(f"Algorithm: {result.explanation}"))
+    return Section("solution", "Best solution", [*parts, *_solution(result)])
 
 
 def _facts(result: Result) -> str:
-    goal = f"of {result.optimum:.10g}, the optimum" if result.optimum is not None else ""
-    if result.limits.target is not None:
-        goal = f"{goal}; target {result.limits.target:.10g}".lstrip("; ")
+    known = {"optimum": result.optimum, "target": result.limits.target}
+    goals = [f"{name} {value:.10g}" for name, value in known.items() if value is not None]
     if result.measurements > 1:
-        goal = f"{goal}; mean of {result.measurements:,} measurements".lstrip("; ")
-    free = f"; {result.failed:,} failed" if result.failed else ""
-    free += f"; {free_text(result)}" if result.repeated else ""
-    best_after = f"the best after {result.evaluations_to_best:,}"
+        goals.append(f"mean of {result.measurements:,} measurements")
+    counts = [f"best found after {result.evaluations_to_best:,}"]
+    counts += [f"{result.failed:,} failed"] if result.failed else []
+    counts += [free_text(result)] if result.repeated else []
     facts = [
-        ("best value" if result.feasible else "best value, not feasible", fitness_text(result), goal),
-        ("evaluations", f"{result.evaluations:,}", f"{best_after}{free}"),
-        ("generations", f"{result.generations:,}", f"{result.batches:,} batches" if result.batches else ""),
-        ("time", seconds(result.seconds), f"{seconds(result.cpu_seconds)} of CPU"),
+        ("best value" if result.feasible else "best value, not feasible", fitness_text(result), goals),
+        ("evaluations", f"{result.evaluations:,}", counts),
+        ("generations", f"{result.generations:,}", [f"{result.batches:,} batches"] if result.batches else []),
+        ("time", seconds(result.seconds), [f"{seconds(result.cpu_seconds)} of CPU time"]),
     ]
     return f'<dl class="facts">{"".join(_fact(*fact) for fact in facts)}</dl>'
 
 
-def _fact(name: str, value: str, more: str) -> str:
-    small = f"<small>{escaped(more)}</small>" if more else ""
+def _fact(name: str, value: str, more: Sequence[str]) -> str:
+    small = "".join(f"<small>{escaped(text)}</small>" for text in more)
     return f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}{small}</dd></div>"
 
 
 def seconds(value: float) -> str:
-    """Write a time for eyes.
+    """Return a duration with a unit that fits it.
 
     Examples
     --------
@@ -96,21 +95,20 @@ def seconds(value: float) -> str:
 
 
 def _solution(result: Result) -> Iterator[Part]:
-    if (best := result.best) is not None and result.names is None:
-        yield named_values((name, value_text(value)) for name, value in best.items())
-        return
     if result.names is not None:
         chosen = [name for name, bit in zip(result.names, result.mask.tolist(), strict=True) if bit]
-        yield paragraph(f"{len(chosen):,} of {result.n:,} are chosen: {', '.join(chosen) or 'none'}.")
-        return
-    text = to_text(result.x)
-    yield bits(text[:_BITS_SHOWN])
-    if len(text) > _BITS_SHOWN:
-        yield folded("bits", f"{len(text) - _BITS_SHOWN:,} more bits", bits(text[_BITS_SHOWN:]))
+        yield paragraph(f"{len(chosen):,} of {result.n:,} are selected: {', '.join(chosen) or 'none'}.")
+    elif (best := result.best) is not None:
+        yield named_values((name, value_text(value)) for name, value in best.items())
+    else:
+        text = to_text(result.x)
+        yield bits(text[:_BITS_SHOWN])
+        if len(text) > _BITS_SHOWN:
+            yield folded("bits", f"{len(text) - _BITS_SHOWN:,} more bits", bits(text[_BITS_SHOWN:]))
 
 
 def bits(text: str, changed: frozenset[int] = frozenset()) -> str:
-    """Write bits in groups of ten, which wrap between groups; those that are changed stand out."""
+    """Return bits in groups of ten, between which lines can break, with the changed ones marked."""
     groups = []
     for first in range(0, len(text), _GROUP):
         group = range(first, min(first + _GROUP, len(text)))
@@ -119,28 +117,54 @@ def bits(text: str, changed: frozenset[int] = frozenset()) -> str:
     return f'<div class="bits">{" ".join(groups)}</div>'
 
 
+def best_solutions(result: Result, most: int = 10) -> Section | None:
+    """Return the best distinct candidates, with their differences from the best one."""
+    trace = result.trace
+    if trace is None or len(trace.top) < 2:
+        return None
+    rows, values = trace.top[:most], [f"{value:.10g}" for value in trace.top_fitness[:most].tolist()]
+    said = paragraph("The best distinct solutions. Differences from the first one are marked.")
+    if result.space is not None and result.names is None:
+        plain = [{name: value_text(value) for name, value in row.items()} for row in result.space.plain(rows)]
+        header = ["value", *result.space]
+        body = [[_marked(text, text != plain[0][name]) for name, text in row.items()] for row in plain]
+    else:
+        differ = [frozenset((row != rows[0]).nonzero()[0].tolist()) for row in rows]
+        labels = result.names or [f"x{i}" for i in range(result.n)]
+        if result.n > 100:
+            header = ["value", "differences", "variables"]
+            texts = [", ".join([*(labels[i] for i in sorted(one)[:12]), *["..."][: len(one) > 12]]) for one in differ]
+            inner = list(map(escaped, texts))
+        else:
+            header = ["value", "differences", "bits"]
+            inner = [bits(to_text(row), one) for one, row in zip(differ, rows, strict=True)]
+        body = [[f"{len(one):,}", cell] for one, cell in zip(differ, inner, strict=True)]
+    lines = [[value, *cells] for value, cells in zip(values, body, strict=True)]
+    return Section("top", "Best solutions", [said, table(header, lines)])
+
+
+def _marked(text: str, changed: bool) -> str:
+    return f"<mark>{escaped(text)}</mark>" if changed else escaped(text)
+
+
 def failures(result: Result) -> Section | None:
-    """List what failed, if anything did."""
+    """Return the failed evaluations with their errors, if there are any."""
     if not result.failed and not result.failures:
         return None
     shown = result.failures[:_FAILURES_SHOWN]
-    rows = [(f"<code>{escaped(_short(one.x))}</code>", escaped(one.error)) for one in shown]
+    rows = [(f"<code>{escaped(one.x, most=80)}</code>", escaped(one.error)) for one in shown]
     said = f"{result.failed:,} of {counted(result.evaluations, 'evaluation')} failed."
     if result.failed > len(shown):
-        said += " This is the first." if len(shown) == 1 else f" These are the first {len(shown):,}."
-    return Section("failures", "What failed", [paragraph(said), table(("row", "error"), rows)])
+        said += f" The first {len(shown):,} of them:" if len(shown) > 1 else " The first one:"
+    return Section("failures", "Failed evaluations", [paragraph(said), table(("candidate", "error"), rows)])
 
 
-def _short(row: str) -> str:
-    return row if len(row) <= 80 else f"{row[:77]}..."
-
-
-def settings(result: Result) -> Section:
-    """Say what was run, and how to run it again."""
+def configuration(result: Result) -> Section:
+    """Return all settings of the run, and the command or call that repeats it."""
     limits = {one.name: getattr(result.limits, one.name) for one in fields(result.limits)}
     given = [
         ("problem", result.problem),
-        ("looked for", "the smallest value" if result.minimize else "the largest value"),
+        ("direction", "minimize" if result.minimize else "maximize"),
         ("algorithm", result.algorithm),
         ("seed", result.seed),
         *((name, value) for name, value in result.settings.items()),
@@ -149,39 +173,5 @@ def settings(result: Result) -> Section:
     ]
     parts: list[Part] = [named_values(given)]
     if result.again:
-        parts = [paragraph("One line makes it again:"), f"<pre><code>{escaped(result.again)}</code></pre>", *parts]
-    return Section("settings", "What was run", parts)
-
-
-def top(result: Result, most: int = 10) -> Section | None:
-    """Show the best distinct rows that were seen, and where they differ from the best."""
-    trace = result.trace
-    if trace is None or len(trace.top) < 2:
-        return None
-    rows, values = trace.top[:most], trace.top_fitness[:most]
-    said = paragraph("The best distinct solutions that were evaluated; what differs from the best is marked.")
-    if result.space is not None and result.names is None:
-        plain = [{name: value_text(value) for name, value in row.items()} for row in result.space.plain(rows)]
-        body = [
-            [f"{value:.10g}", *(_marked(text, text != plain[0][name]) for name, text in row.items())]
-            for value, row in zip(values.tolist(), plain, strict=True)
-        ]
-        return Section("top", "The best solutions", [said, table(("value", *result.space), body)])
-    differ = [frozenset((row != rows[0]).nonzero()[0].tolist()) for row in rows]
-    if result.n > 100:
-        labels = result.names or [f"x{i}" for i in range(result.n)]
-        texts = [", ".join(labels[i] for i in sorted(one)[:12]) + (", ..." if len(one) > 12 else "") for one in differ]
-        body = [
-            [f"{value:.10g}", f"{len(one):,}", escaped(text)]
-            for value, one, text in zip(values.tolist(), differ, texts, strict=True)
-        ]
-        return Section("top", "The best solutions", [said, table(("value", "differs in", "which are"), body)])
-    body = [
-        [f"{value:.10g}", f"{len(one):,}", bits(to_text(row), one)]
-        for value, one, row in zip(values.tolist(), differ, rows, strict=True)
-    ]
-    return Section("top", "The best solutions", [said, table(("value", "differs in", "bits"), body)])
-
-
-def _marked(text: str, changed: bool) -> str:
-    return f"<mark>{escaped(text)}</mark>" if changed else escaped(text)
+        parts = [paragraph("To repeat this run:"), f"<pre><code>{escaped(result.again)}</code></pre>", *parts]
+    return Section("configuration", "Run configuration", parts)

@@ -1,161 +1,160 @@
-"""A page: sections of text and figures, and the one HTML file that they become."""
+"""A page: sections of text and figures, and the HTML file that they become."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import importlib
 import json
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from string import Template
 from typing import TypeAlias
 
+from daedal.plot.figure import Axis, Bars, Cells, Figure, Panel
+from daedal.plot.svg import draw_panel, swatch
 from daedal.report.markup import escaped
-from daedal.settings.lazy import missing_extra
 from daedal.storage.kinds import Kind
 from daedal.types import Json
 
 REPORT = Kind("a report", re.compile(rb"<!DOCTYPE html>\n<!-- A report, written by daedal\. -->"))
-"""What a page is known by in a file."""
+"""How a file with a page is recognized."""
 
+_NARROW = 370  # pixels for which panels are drawn on a phone
+_WIDE = (1030, 500, 335)  # and on a larger screen, for one, two, or more of them
+_SQUARE = 680
 
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """A figure of Plotly, by a name of its own on the page; `caption` is HTML."""
-
-    name: str
-    data: Sequence[dict[str, Json]]
-    layout: dict[str, Json]
-    caption: str = ""
-
-    def markup(self) -> str:
-        """Give the place that the figure is drawn in."""
-        caption = f"<figcaption>{self.caption}</figcaption>" if self.caption else ""
-        kind = ' class="square"' if "meta" in self.layout else ""
-        return f'<figure{kind}>{caption}<div class="plot" data-figure="{escaped(self.name)}"></div></figure>'
-
-
-@dataclass(frozen=True)
-class Row:
-    """Figures that stand side by side, where there is room."""
-
-    figures: Sequence[Figure]
-
-    def markup(self) -> str:
-        """Give their places."""
-        return f'<div class="row">{"".join(one.markup() for one in self.figures)}</div>'
-
-
-Part: TypeAlias = str | Figure | Row
-"""What a section is made of; a text is HTML."""
+Part: TypeAlias = str | Figure
+"""A part of a section: HTML, or a figure."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a title; its name is what links lead to."""
+    """A part of the page with a title; links lead to its name."""
 
     name: str
     title: str
     parts: Sequence[Part]
 
     def markup(self) -> str:
-        """Give the section as HTML."""
-        inner = "".join(part if isinstance(part, str) else part.markup() for part in self.parts)
+        """Return the section as HTML."""
+        inner = "".join(part if isinstance(part, str) else figure_markup(part) for part in self.parts)
         return f'<section id="{self.name}"><h2>{escaped(self.title)}</h2>{inner}</section>'
-
-    def figures(self) -> Iterator[Figure]:
-        """Give all its figures."""
-        for part in self.parts:
-            if isinstance(part, Figure):
-                yield part
-            elif isinstance(part, Row):
-                yield from part.figures
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """All of a page: its title, plain text, what stands in its head, HTML, and its sections."""
+    """A whole page: its title as plain text, its head as HTML, and its sections."""
 
     title: str
     head: str
     sections: Sequence[Section] = field(default_factory=tuple)
 
     def body(self) -> str:
-        """Give what is to be read, as HTML."""
+        """Return the HTML that stands in the body of the page."""
         links = "".join(f'<a href="#{one.name}">{escaped(one.title)}</a>' for one in self.sections)
         return f"<header>{self.head}</header><nav>{links}</nav>" + "".join(one.markup() for one in self.sections)
 
-    def figures(self) -> dict[str, Json]:
-        """Give what is to be drawn, by name."""
-        return {
-            one.name: {"data": list(one.data), "layout": one.layout}
-            for section in self.sections
-            for one in section.figures()
-        }
 
-
-def check_plotly() -> None:
-    """Refuse to begin where Plotly is missing, and say how to install it."""
-    _plotly()
-
-
-def render(page: Page, *, version: str | None = None) -> str:
-    """Give a page as one HTML file; with a version, it asks its server for later ones."""
-    scripts = [_plotly(), _text("page.js")]
-    style = _text("style.css")
-    return Template(_text("template.html")).substitute(
-        title=escaped(page.title),
-        policy=policy(watch=version is not None),
-        style=style,
-        body=page.body(),
-        data=embedded({"version": version, "figures": page.figures()}),
-        plotly=scripts[0],
-        script=scripts[1],
+def figure_markup(figure: Figure) -> str:
+    """Return a figure as HTML: its legend, and each panel as SVG, once for large screens and once for phones."""
+    legend = figure.legend()
+    series = list(legend) if len(legend) > 1 else []
+    items = "".join(
+        f'<button type="button" data-series="{k}" aria-pressed="true">'
+        f'<svg width="28" height="12" aria-hidden="true">{swatch(legend[name])}</svg>{escaped(name, most=60)}</button>'
+        for k, name in enumerate(series)
+    )
+    panels = "".join(_panel_markup(panel, len(figure.panels), series) for panel in figure.panels)
+    caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
+    return (
+        f'<figure data-figure="{escaped(figure.name)}">{caption}'
+        + (f'<div class="legend">{items}</div>' if items else "")
+        + f'<div class="panels of{min(3, len(figure.panels))}">{panels}</div></figure>'
     )
 
 
-def embedded(value: Json) -> str:
-    r"""Give JSON that can stand inside an HTML element: no sign of it ends the element, or begins another.
+def _panel_markup(panel: Panel, beside: int, series: Sequence[str]) -> str:
+    wide = _SQUARE if panel.is_square and beside == 1 else _WIDE[min(beside, len(_WIDE)) - 1]
+    widths = {"wide": wide, "narrow": _NARROW} if wide > 1.2 * _NARROW else {"": wide}
+    label = escaped(panel.title or " over ".join(filter(None, (panel.y.title, panel.x.title))) or "heat map")
+    drawn = ""
+    for kind, width in widths.items():
+        one = draw_panel(panel, width, series)
+        box = " ".join(f"{value:.1f}" for value in (one.box.left, one.box.top, one.box.right, one.box.bottom))
+        size = f'viewBox="0 0 {one.width} {one.height:.0f}" width="{one.width}" height="{one.height:.0f}"'
+        drawn += f'<svg class="{kind}" {size} data-box="{box}" role="img" aria-label="{label}">{one.markup}</svg>'
+    readout = escaped(json.dumps(_readout(panel, series), separators=(",", ":")))
+    return f'<div class="panel" data-readout="{readout}">{drawn}</div>'
 
-    Examples
-    --------
-    >>> embedded(["</script>"])
-    '["\\u003c/script>"]'
-    """
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", r"\u003c")
+
+def _readout(panel: Panel, series: Sequence[str]) -> Json:
+    """Return what a panel says about a place under the mouse: see page.js."""
+    if any(isinstance(mark, Cells) for mark in panel.marks):
+        return {"cells": True, "x": list(panel.x.names), "y": list(panel.y.names), "across": panel.x.title}
+    is_lying = any(isinstance(mark, Bars) and mark.is_lying for mark in panel.marks)
+    along, across = (panel.y, panel.x) if is_lying else (panel.x, panel.y)
+    lines: list[Json] = []
+    for mark in panel.marks:
+        assert not isinstance(mark, Cells)
+        known: dict[str, Json] = {"name": mark.name or across.title, "color": mark.color}
+        known["series"] = series.index(mark.name) if mark.name in series else None
+        if isinstance(mark, Bars):
+            base = mark.base or [0.0] * len(mark.at)
+            known |= {"x": numbers(mark.at), "y": numbers(b - a for a, b in zip(base, mark.ends, strict=True))}
+        else:
+            known |= {"x": numbers(mark.x), "y": numbers(mark.y), "step": mark.is_step}
+            known |= {"low": numbers(mark.low), "high": numbers(mark.high)} if mark.low else {}
+        lines.append(known)
+    return {"lying": is_lying, "axis": _scale(along), "lines": lines}
+
+
+def _scale(axis: Axis) -> Json:
+    ends = numbers((axis.low, axis.high))
+    return {
+        "title": axis.title,
+        "ends": ends,
+        "log": axis.is_log,
+        "flipped": axis.is_flipped,
+        "names": list(axis.names),
+    }
+
+
+def numbers(values: Iterable[float]) -> list[Json]:
+    """Return numbers for JSON, to seven digits: null if one is not finite, and no -0."""
+    return [float(f"{value:.7g}") + 0.0 if math.isfinite(value) else None for value in values]
+
+
+def render(page: Page, *, version: str | None = None) -> str:
+    """Return a page as one HTML file; with a version, it asks its server for later ones."""
+    return Template(_text("template.html")).substitute(
+        title=escaped(page.title),
+        policy=policy(watch=version is not None),
+        style=_text("style.css"),
+        version=escaped(version or ""),
+        body=page.body(),
+        script=_text("page.js"),
+    )
 
 
 @cache
 def policy(*, watch: bool) -> str:
-    """Say what the page may do: run its two scripts, which are known by their hashes, and speak to nobody else.
-
-    Plotly writes rules of style of its own, so that styles cannot be known by theirs.
-    """
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in (_plotly(), _text("page.js")))
+    """Return what the page may do: run its script and use its style, which are known by their hashes, and no more."""
+    script, style = map(_digest, ("page.js", "style.css"))
     connect = "'self'" if watch else "'none'"
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; img-src data:; "
         f"connect-src {connect}; base-uri 'none'; form-action 'none'"
     )
 
 
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-@cache
-def _plotly() -> str:
-    try:
-        offline = importlib.import_module("plotly.offline")
-    except ImportError as error:
-        raise missing_extra("a report needs Plotly", "report") from error
-    return str(offline.get_plotlyjs()).replace("</script", r"<\/script").replace("\r\n", "\n")
+def _digest(name: str) -> str:
+    return base64.b64encode(hashlib.sha256(_text(name).encode()).digest()).decode()
 
 
 @cache
 def _text(name: str) -> str:
-    return files("daedal.report").joinpath(name).read_text(encoding="utf-8").rstrip("\n")
+    return files("daedal.report").joinpath(name).read_text(encoding="utf-8").strip("\n")

@@ -1,28 +1,104 @@
-"""Serves a page to browsers on this machine, and to nobody else."""
+"""Serves a page that follows its file, to browsers on this machine only."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Lock
 from urllib.parse import parse_qs, urlsplit
 
-from daedal.report.page import policy
-from daedal.report.watched import Watched
-from daedal.settings.checks import check_whole
+from daedal.report.page import Page, policy, render
+from daedal.settings.checks import check_whole, describe_error, printable
 from daedal.storage.atomic import restated
 
 LOOPBACK = "127.0.0.1"
 _HTML, _JSON, _PLAIN = (f"{kind}; charset=utf-8" for kind in ("text/html", "application/json", "text/plain"))
-_SLOWEST = 20.0  # seconds that a request may take to come
+_SLOWEST = 20.0  # seconds that a request may take to arrive
+_LEAST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0  # seconds between two questions of the page
+_SHARE = 4.0  # the pause, in times that making the page takes
+_COMPANIONS = ("", "-wal")  # recent changes of a database are in the second file
+
+
+class Watched:
+    """The page of a file as it is now, for several threads. While the file cannot be read, the last page stays.
+
+    Parameters
+    ----------
+    source
+        The file.
+    make
+        Makes the page from it; it may raise.
+    """
+
+    def __init__(self, source: Path, make: Callable[[], Page]) -> None:
+        self._source, self._make = source, make
+        self._lock = Lock()
+        self._seen: object = None
+        self._error = ""
+        self._pause = _LEAST_PAUSE
+        self._page = Page(title="", head="")
+        self._version = ""
+        self._when = ""
+        self._read()  # an error at the beginning is raised
+
+    def html(self) -> str:
+        """Return the whole page."""
+        with self._lock:
+            self._update()
+            return render(self._page, version=self._version)
+
+    def news(self, version: str) -> str:
+        """Return a line about the state as JSON, and the page if it is newer than a version."""
+        with self._lock:
+            self._update()
+            said = f"{self._source.name} as of {self._when}. This page updates itself."
+            if self._error:
+                said = f"{self._source.name} cannot be read: {self._error}. The page is as of {self._when}."
+            found: dict[str, object] = {"note": printable(said), "bad": bool(self._error), "again": self._pause}
+            if version != self._version:
+                found |= {"version": self._version, "title": self._page.title, "body": self._page.body()}
+            return json.dumps(found)
+
+    def _update(self) -> None:
+        """Read the source again if it has changed, or could not be read the last time."""
+        if self._error or self._signature() != self._seen:
+            try:
+                self._read()
+            except Exception as error:  # noqa: BLE001  the page shows it, and the file may be readable later
+                self._error = describe_error(error)
+
+    def _read(self) -> None:
+        seen, began = self._signature(), time.monotonic()
+        self._page = self._make()
+        self._seen, self._error, self._when = seen, "", time.strftime("%H:%M:%S")
+        self._version = hashlib.sha256(f"{self._page.title}\0{self._page.body()}".encode()).hexdigest()[:16]
+        self._pause = min(_LONGEST_PAUSE, max(_LEAST_PAUSE, _SHARE * (time.monotonic() - began)))
+
+    def _signature(self) -> object:
+        return [_state_of(f"{self._source}{ending}") for ending in _COMPANIONS]
+
+
+def _state_of(path: str) -> tuple[int, int, int] | None:
+    """Return values that change with a file; None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def serve(watched: Watched, *, port: int = 0, ready: Callable[[str], None]) -> None:
-    """Serve a page until Ctrl-C; `ready` is told its address. Port 0: the system chooses one that is free."""
+    """Serve a page until Ctrl-C, and call `ready` with its address. With port 0, the system chooses a free port."""
     if check_whole("port", port, least=0) > 65_535:
-        raise ValueError(f"expected port to be at most 65535, got port={port}")
+        raise ValueError(f"ports end at 65535, got port={port}")
     try:
         server = PageServer(watched, port)
     except OSError as error:
@@ -34,7 +110,7 @@ def serve(watched: Watched, *, port: int = 0, ready: Callable[[str], None]) -> N
 
 
 class PageServer(ThreadingHTTPServer):
-    """The server of one page, on the loopback interface alone."""
+    """Server of one page, on the loopback interface only."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -48,27 +124,27 @@ class PageServer(ThreadingHTTPServer):
             self.hosts |= {LOOPBACK, "localhost"}
 
     def server_bind(self) -> None:
-        """Take the port, without a question to whoever knows names."""
+        """Bind the port, without looking up the name of this machine."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = LOOPBACK, int(self.server_address[1])
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of browsers that are gone."""
+        """Ignore browsers that have closed the connection."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers GET and HEAD for the page and its news; anything else is refused."""
+    """Handler that answers GET and HEAD for the page and its news, and refuses everything else."""
 
     server: PageServer
     timeout = _SLOWEST
 
     def do_GET(self) -> None:
         asked = urlsplit(self.path)
-        # A name that leads here from elsewhere is how foreign pages would read this one (DNS rebinding).
+        # Otherwise another site could read this page through a name that leads here (DNS rebinding).
         if self.headers.get("Host", "").lower() not in self.server.hosts:
             self.send_error(HTTPStatus.FORBIDDEN)
         elif asked.path == "/" and not asked.query:
@@ -87,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _refuse  # noqa: N815
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse in one line, which repeats nothing of what was asked."""
+        """Refuse in one line, which repeats no part of the request."""
         self._answer(HTTPStatus(code), _PLAIN, f"{HTTPStatus(code).phrase}\n")
 
     def _answer(self, status: HTTPStatus, kind: str, text: str) -> None:
@@ -113,8 +189,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def version_string(self) -> str:
-        """Say who answers, and not with which Python."""
+        """Return the name of the server, without that of Python."""
         return "daedal"
 
     def log_message(self, format: str, *args: object) -> None:
-        """Keep quiet: the terminal is for people."""
+        """Print no line per request."""

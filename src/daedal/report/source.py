@@ -1,11 +1,11 @@
-"""What a report is made from: a result, the file of a run, or the store of a study."""
+"""Reports of a result, of a run file, or of the store of a study."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from daedal.report.page import REPORT, Page, check_plotly, render
+from daedal.report.page import REPORT, Page, render
 from daedal.report.run_page import run_page
 from daedal.result import Result
 from daedal.storage.atomic import replace_file, restated
@@ -17,35 +17,32 @@ APPLICATION = b"DaER"  # of the file of a run
 
 
 def report_run(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write the page of a run to a file, in place of a report that may be there, and of nothing else."""
-    check_plotly()
+    """Write the page of a run to a file. A report that exists is replaced, any other file is left alone."""
     check_place(path, REPORT)
-    write_page(run_page(result), path)
+    _write_page(run_page(result), path)
 
 
 def report_file(source: Path, path: Path, *, number: int | None = None) -> None:
-    """Write the page of what a file holds; `number` is that of a study in a store, the one last run if not given."""
+    """Write the page of a file's run or study; `number` is that of a study in a store. Default: the last one run."""
     check_apart({"the source": source, "--output": path})
-    check_plotly()
     check_place(path, REPORT)
-    write_page(read_page(source, number=number), path)
+    _write_page(read_page(source, number=number), path)
 
 
-def write_page(page: Page, path: str | os.PathLike[str]) -> None:
-    """Write a page to a file."""
+def _write_page(page: Page, path: str | os.PathLike[str]) -> None:
     text = render(page).encode()
     replace_file(path, lambda file: file.write(text), kind=REPORT)
 
 
 def read_page(source: Path, *, number: int | None = None, quick: bool = False) -> Page:
-    """Lay out the page of what a file holds, see `run_page`. Nothing in it is trusted, and nothing of it is run."""
+    """Return the page of a file, which is not trusted, and from which nothing is run; for `quick`, see `run_page`."""
     if is_store(source):
         from daedal.report.study_page import study_page  # here, because a run needs none of it
         from daedal.studies.snapshot import read_store
 
         return study_page(read_store(source, number=number))
     if number is not None:
-        raise ValueError(f"expected the store of a study with --study {number}, got {source}, which is none")
+        raise ValueError(f"{source} is not the store of a study; remove --study {number}")
     from daedal.run.reading import load_run
 
     return run_page(load_run(source), quick=quick)

@@ -1,62 +1,89 @@
-"""The page of a study."""
+"""The page of a study: its table, its figures, and the runs that failed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from daedal import __version__
+from daedal.plot.figure import Figure
+from daedal.plot.studies import budgets, convergence, costs, sizes
 from daedal.report.markup import escaped, folded, paragraph, table
 from daedal.report.page import Page, Part, Section
-from daedal.report.study_figures import anytime_figures, budget_figures, runtime_figures, size_figures
 from daedal.settings.checks import counted
 from daedal.studies.analysis import analyse
 from daedal.studies.budgets import analyse_budgets
 from daedal.studies.paper import published
 from daedal.studies.plan import Status, study_status
 from daedal.studies.snapshot import Snapshot, failed_runs
-from daedal.studies.tables import budget_legend, budget_sheet, legend_of, of_rows, sheet_markup, side_by_side
+from daedal.studies.spec import StudyProblem
+from daedal.studies.tables import (
+    budget_legend,
+    budget_sheet,
+    legend_of,
+    of_rows,
+    problem_title,
+    sheet_markup,
+    side_by_side,
+)
 
 _FAILURES_SHOWN, _FAILURES_KEPT = 10, 1000
 
 
 def study_page(snapshot: Snapshot) -> Page:
-    """Lay out the page of a study: the table first, then what each population size brings, then how runs went."""
+    """Return the page of a study."""
     study = snapshot.study
     status = study_status(study, snapshot.runs, confirm=snapshot.confirm, full_grid=snapshot.full_grid)
-    name = "A study" if snapshot.path is None else snapshot.path.name
-    ways = "budgets" if study.budgets else "population sizes"
-    sizes = budget_figures(snapshot) if study.budgets else size_figures(snapshot)
-    none = paragraph("No run has ended yet.", kind="soft")
-    unknown = paragraph("No optimum or target is known, so nobody can tell what is solved.", kind="soft")
-    unsolved = unknown if status.total("done") else none
-    sections = [
-        Section("table", "The table", [*_standing(status, bool(study.budgets)), *_table(snapshot)]),
-        Section("sizes", f"What {ways} bring", sizes or [none]),
-        Section("runtime", "When problems are solved", runtime_figures(snapshot) or [unsolved]),
-        Section("anytime", "How the best value grows", anytime_figures(snapshot) or [none]),
-    ]
+    name = "Study" if snapshot.path is None else snapshot.path.name
+    sections = [Section("table", "Results", [*_standing(status, bool(study.budgets)), *_table(snapshot)])]
+    if study.budgets:
+        sections.append(_figures(snapshot, "budgets", "Budgets", budgets))
+    else:
+        sections.append(_figures(snapshot, "sizes", "Population sizes", sizes))
+        said = "Each point is a population size. Bars show one standard deviation, and open markers show missing runs."
+        sections.append(_figures(snapshot, "costs", "Best value and cost", costs, said))
+    sections.append(_figures(snapshot, "convergence", "Convergence", convergence))
     if failed := _failures(snapshot):
-        sections.append(Section("failures", "What failed", failed))
+        sections.append(Section("failures", "Failed runs", failed))
     head = f"<h1>{escaped(name)}</h1>{paragraph(_described(snapshot))}"
     return Page(title=name, head=head, sections=sections)
+
+
+def _figures(
+    snapshot: Snapshot,
+    name: str,
+    title: str,
+    draw: Callable[[Snapshot, StudyProblem], Figure | None],
+    said: str = "",
+) -> Section:
+    """Return a section with a figure for each problem that has runs."""
+    parts: list[Part] = [paragraph(said)] if said else []
+    for number, problem in enumerate(snapshot.study.problems):
+        if (figure := draw(snapshot, problem)) is not None:
+            heading = escaped(" ".join(filter(None, problem_title(problem))))
+            parts += [f"<h3>{heading}</h3>", Figure(name=f"{name}-{number}", panels=figure.panels)]
+    return Section(name, title, parts if len(parts) > bool(said) else [paragraph("No run has ended yet.", kind="soft")])
 
 
 def _described(snapshot: Snapshot) -> str:
     study = snapshot.study
     counts = f"{counted(len(study.problems), 'problem')}, {counted(len(study.algorithms), 'algorithm')}"
-    which = f"; study {snapshot.number} of this store, which has others" if snapshot.others else ""
-    all_made = bool(study.budgets) or snapshot.full_grid
-    some = "" if all_made else "up to "
-    left = "" if all_made else "; a size is left once the answer is certain"
-    runs = f"{some}{counted(study.runs, 'run')} of each, from seed {study.seed}{left}"
-    return f"{counts}, {runs}{which}; daedal {__version__}"
+    is_grid = bool(study.budgets) or snapshot.full_grid
+    runs = f"{'' if is_grid else 'up to '}{counted(study.runs, 'run')} of each, from seed {study.seed}"
+    text = f"{counts}, {runs}, daedal {__version__}."
+    if not is_grid:
+        text += " The study skips further runs of a population size once its result is certain."
+    if snapshot.others:
+        text += f" This is study {snapshot.number} of the store, which has others."
+    return text
 
 
-def _standing(status: Status, budgeted: bool) -> list[Part]:
-    """Say how far the study is."""
+def _standing(status: Status, has_budgets: bool) -> list[Part]:
+    """Say how many runs have ended."""
     done, failed, killed, left = (status.total(name) for name in ("done", "failed", "killed", "left"))
     ended = f"{counted(done, 'run')} done"
     ended += f", {failed:,} failed" if failed else ""
     ended += f", {killed:,} killed" if killed else ""
-    ahead = f"{'' if budgeted else 'at least '}{left:,} left." if left else "none left: the study is complete."
+    ahead = f"{'' if has_budgets else 'at least '}{left:,} left." if left else "none left: the study is complete."
     return [paragraph(f"{ended}, {ahead}")]
 
 
@@ -64,37 +91,34 @@ def _table(snapshot: Snapshot) -> list[Part]:
     study, runs = snapshot.study, snapshot.runs
     if study.budgets:
         lines = analyse_budgets(study, runs)
-        return [sheet_markup(budget_sheet(lines)), *map(_legend, budget_legend(lines, "signed-rank", False))]
-    rows = analyse(study, runs, confirm=snapshot.confirm)
-    paper = of_rows(rows, published())
-    return [sheet_markup(side_by_side(rows, paper)), *map(_legend, legend_of(rows, paper, "signed-rank", False))]
-
-
-def _legend(sentence: str) -> str:
-    return paragraph(sentence, kind="soft small")
+        sheet, legend = budget_sheet(lines), budget_legend(lines, "signed-rank", False)
+    else:
+        rows = analyse(study, runs, confirm=snapshot.confirm)
+        paper = of_rows(rows, published())
+        sheet, legend = side_by_side(rows, paper), legend_of(rows, paper, "signed-rank", False)
+    return [sheet_markup(sheet), *(paragraph(sentence, kind="soft small") for sentence in legend)]
 
 
 def _failures(snapshot: Snapshot) -> list[Part]:
     failed = failed_runs(snapshot)
     if not failed:
         return []
-    of_what = "budget" if snapshot.study.budgets else "popsize"
-    rows = [
-        [
-            escaped(one.problem.name),
-            escaped(one.algorithm.name),
-            "" if (size := one.budget if one.budget is not None else one.popsize) is None else f"{size:,}",
-            str(one.seed),
-            escaped(one.status),
-            escaped(one.error),
-        ]
-        for one in failed[:_FAILURES_KEPT]
-    ]
-    said = paragraph(f"{counted(len(failed), 'run')} did not end well.")
-    columns = ("problem", "algorithm", of_what, "seed", "", "error")
-    parts: list[Part] = [said, table(columns, rows[:_FAILURES_SHOWN])]
+    rows = []
+    for one in failed[:_FAILURES_KEPT]:
+        size = one.budget if one.budget is not None else one.popsize
+        texts = (
+            one.problem.name,
+            one.algorithm.name,
+            "" if size is None else f"{size:,}",
+            one.seed,
+            one.status,
+            one.error,
+        )
+        rows.append([escaped(text) for text in texts])
+    columns = ("problem", "algorithm", "budget" if snapshot.study.budgets else "popsize", "seed", "status", "error")
+    parts: list[Part] = [paragraph(f"{counted(len(failed), 'run')} failed."), table(columns, rows[:_FAILURES_SHOWN])]
     if (more := len(rows) - _FAILURES_SHOWN) > 0:
         parts.append(folded("failures", f"{more:,} more", table(columns, rows[_FAILURES_SHOWN:])))
     if len(failed) > len(rows):
-        parts.append(paragraph("daedal study export has all of them.", kind="soft small"))
+        parts.append(paragraph("To see all of them, use daedal study export.", kind="soft small"))
     return parts

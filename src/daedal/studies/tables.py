@@ -48,13 +48,6 @@ TABLES: dict[str, Kind] = {
 }
 """By format."""
 
-FIGURES: dict[str, Kind] = {
-    "svg": Kind("a figure", re.compile(rb"<\?xml .{0,2000}<dc:title>daedal</dc:title>", re.DOTALL)),
-    "png": Kind("a figure", re.compile(rb"\x89PNG.{0,200}Software\0daedal", re.DOTALL)),
-}
-"""By format."""
-
-
 FORMATS = ("csv", "json", "parquet")
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # and the wide ones, which some spreadsheets know
 _ARROW = {bool: "bool_", int: "int64", float: "float64", str: "string"}
