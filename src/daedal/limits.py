@@ -31,7 +31,7 @@ class ReplayWarning(UserWarning):
 
 
 class StopReason(Enum):
-    """Why a run ended; `message` says it in a sentence, with what to try next.
+    """Why a run ended. `message` says it in a sentence, with what you can try next.
 
     Examples
     --------
@@ -61,39 +61,40 @@ class StopReason(Enum):
 
 _MESSAGES = {
     StopReason.TARGET: "The target was reached.",
-    StopReason.PATIENCE: "No better solution was found for long; try another seed, a larger popsize, or more patience.",
-    StopReason.GENERATIONS: "The largest number of generations was reached; try a larger max_generations.",
+    StopReason.PATIENCE: (
+        "No better solution was found for a long time; try another seed, a larger popsize, or more patience."
+    ),
+    StopReason.GENERATIONS: "The maximum number of generations was reached; try a larger max_generations.",
     StopReason.EVALUATIONS: "The evaluations are used up; try a larger max_evaluations.",
     StopReason.SECONDS: "The time is used up; try a larger max_seconds.",
     StopReason.CONVERGED: (
-        "The search has converged: it came to one solution, or found nothing but rows that were known; try a larger "
-        "popsize, or popsize='auto', which begins again."
+        "The search has converged: it found only one solution, or only known candidates; try a larger popsize, or "
+        "popsize='auto', which starts over."
     ),
-    StopReason.EXHAUSTED: "Every solution was evaluated: there is none better.",
+    StopReason.EXHAUSTED: "Every solution was evaluated, so there is no better one.",
     StopReason.CALLBACK: "The callback asked to stop.",
-    StopReason.INTERRUPTED: "The run was interrupted; this is the best so far.",
-    StopReason.UNFINISHED: "The run is under way or was interrupted; this is the best so far; daedal resume continues.",
+    StopReason.INTERRUPTED: "The run was interrupted; this is the best solution so far.",
+    StopReason.UNFINISHED: "The run is not finished; this is the best solution so far. Continue with `daedal resume`.",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What ends a run; None means no such limit.
+    """Limits that end a run. None means no limit.
 
     Parameters
     ----------
     max_evaluations
-        Rows that the objective is called for; the last batch is cut to meet it exactly. In a run, rows that are known
-        from before or from a cache are free, those that fail count, and one that is tried again counts once. An
-        optimizer that is used by itself, with ask and tell, has no memory: there each row told counts.
+        Maximum number of candidates for which the objective is called. The last batch is cut, so it is never exceeded.
+        Candidates with known values are free. A failed evaluation counts, and one that is retried counts once.
     max_generations
-        Generations after the first, random one.
+        Maximum number of generations after the first, random one.
     patience
-        Generations without a better solution.
+        Maximum number of generations without a better candidate.
     target
-        Fitness that is good enough, within 1e-6 (or that share of a target below 1).
+        Objective value at which to stop, within 1e-6 (or 1e-6 of the target, if that is smaller).
     max_seconds
-        Time on the clock; a batch is broken off for it where its evaluations come back one by one or in chunks.
+        Maximum wall-clock time. Evaluations under way in this process are completed first.
 
     Examples
     --------
@@ -118,7 +119,7 @@ class Limits:
             raise ValueError(f"max_seconds={seconds!r} is not a number above 0")
 
     def reached(self, *, evaluations: int, best: float, generation: int | None, since_best: int) -> StopReason | None:
-        """Give the limit that a run has reached, if any; the target comes first. Evaluations are those that count.
+        """Return the limit that a run has reached, if any. The target comes first.
 
         The number of the generation is None in the middle of one, where limits on generations have to wait.
         """

@@ -1,7 +1,7 @@
-"""Command lines: every command and option, with values and files that fit and that do not.
+"""Command lines: every command and option, with suitable and unsuitable values and files.
 
-No traceback, no exit code but the documented ones, no hang; nothing changes but what a command names as its output, and
-a file of another kind not even then.
+No command shows a traceback, hangs, or ends with an undocumented exit code. Nothing changes except files that a command
+names as its output, and only if they are of the same kind.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ PATHS = (
     "./run.db", "folder/../mine.py", "a\udcffb", "a b", "-x", "x" * 300, "", "\x1b[31m", ".", "..", "/",
     "/dev/full", "/dev/stdout",
 )  # fmt: skip
+REPRODUCED = ("-a", "PBIL", "--runs", "1", "--max-popsize", "50", "--workers", "1")
 SOURCES = ("run.db", "run.db", "own.db", "store.db", "budgets.db", "link.run", *PATHS)
 BASES: dict[str, tuple[str, ...]] = {
     "solve": ("PROBLEM", "-a", "umda", "--popsize", "20", "--seed", "1", "--n", "8", "--max-evaluations", "60"),
@@ -53,44 +54,29 @@ BASES: dict[str, tuple[str, ...]] = {
     "study plot": ("--store", "store.db", "-o", "PATH"),
     "study merge": ("budgets.db", "--store", "store.db"),
     "study export": ("--store", "store.db"),
-    "reproduce table1": (
-        "--problem",
-        "trap:k=4,n=20",
-        "-a",
-        "PBIL",
-        "--runs",
-        "1",
-        "--max-popsize",
-        "50",
-        "--workers",
-        "1",
-    ),
-    "reproduce figures": ("--runs", "1", "-a", "PBIL", "--max-popsize", "50", "--workers", "1"),
+    "reproduce table1": ("--problem", "trap:k=4,n=20", *REPRODUCED),
+    "reproduce figures": REPRODUCED,
 }
-"""What makes a command do something in no time; everything in it may be changed."""
+"""Words with which a command does something quickly; each of them may be changed."""
 
 SPACED = ("mine.py:tuned", "--space", "space.toml", "-a", "ils", "--seed", "1", "--max-evaluations", "60")
 
 WEIGHTS = {
-    "solve": 40,
-    "resume": 8,
-    "compare": 6,
-    "study run": 3,
-    "study plot": 1,
-    "reproduce table1": 0.3,
+    "solve": 40, "resume": 8, "compare": 6, "study run": 3, "study plot": 1, "reproduce table1": 0.3,
     "reproduce figures": 0.2,
-}
+}  # fmt: skip
 SLOW = {"--dask", "--watch", "--install-completion", "--show-completion"}
-"""Seconds to start, no end, or changes to a shell's own files: not drawn."""
+"""Options that take seconds, never end, or change the shell's own files; they are not drawn."""
 
 OUTPUTS = {"--run": "run", "--store": "store", "--output": "table", "-o": "table", "--log": "folder"}
+OUTPUT_KINDS = {"instance nk": "nk", "report": "report", "study plot": "folder", "reproduce figures": "folder"}
 WRITES_STORE = ("study run", "study merge", "reproduce table1", "reproduce figures")
 BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 
 
 @functools.cache
 def commands() -> dict[str, Any]:
-    """Ask the command line itself what commands there are."""
+    """Return all commands by name, as the application lists them."""
     import typer.main
 
     from daedal.cli.app import app
@@ -107,7 +93,7 @@ def commands() -> dict[str, Any]:
 
 @functools.cache
 def options_of(command: str) -> dict[str, tuple[str, ...]]:
-    """Ask the command line itself what options a command has, and give values that each may well take."""
+    """Return the options of a command, each with suitable values."""
     options: dict[str, tuple[str, ...]] = {"--help": ()}
     for parameter in commands()[command].params:
         names = [name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")]
@@ -128,7 +114,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "--max-popsize": ("20", "50"), "--budget": ("20", "30"), "--space": ("space.toml", "space.toml", *PATHS),
     "--log": ("folder", "new", "mine.py"), "--format": ("rich", "markdown", "latex", "csv", "json", "parquet"),
 }  # fmt: skip
-"""Values that an option may well take, where its type does not tell."""
+"""Suitable values of options whose type does not tell."""
 
 
 def draw(rng: random.Random) -> tuple[str, list[str]]:
@@ -158,18 +144,14 @@ def draw(rng: random.Random) -> tuple[str, list[str]]:
 
 
 def named_outputs(command: str, words: list[str]) -> dict[str, str]:
-    """Give the paths that a command line names to be written, each with the kind of file that it makes."""
+    """Return the paths that a command line names as outputs, each with its kind of file."""
     found = {}
     for at, word in enumerate(words):
         option, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         value = value if equals else words[at + 1] if at + 1 < len(words) else ""
         kind = OUTPUTS.get(option)
-        if kind == "table" and command == "instance nk":
-            kind = "nk"
-        if kind == "table" and command == "report":
-            kind = "report"
-        if kind == "table" and command in ("study plot", "reproduce figures"):
-            kind = "folder"
+        if kind == "table":
+            kind = OUTPUT_KINDS.get(command, kind)
         if kind and (kind != "store" or command in WRITES_STORE):
             found[value] = kind
     if command == "resume":
@@ -185,7 +167,7 @@ def named_outputs(command: str, words: list[str]) -> dict[str, str]:
 
 
 def changes(before: dict[str, str], after: dict[str, str], outputs: dict[str, str], folder: Path) -> list[str]:
-    """Say which files have changed that must not."""
+    """Return which files have changed although they must not."""
     allowed: dict[str, str] = {}
     for name, kind in outputs.items():
         try:
@@ -209,13 +191,13 @@ def changes(before: dict[str, str], after: dict[str, str], outputs: dict[str, st
 
 
 def may_replace(name: str, kind: str) -> bool:
-    """Whether an output of a kind may take the place of a file in the zoo."""
+    """Return True if an output of a kind may replace a file of the zoo."""
     there = zoo.KINDS.get(name, "other")
     return there == "empty" or (there == kind and kind != "new")
 
 
 def attempt(case: Case) -> Tried:
-    """Make one command line, and look at everything around it."""
+    """Run one command line, and check all files around it."""
     command, words = draw(case.rng)
     zoo.stock(case.folder)
     before = zoo.listed(case.folder)
@@ -233,7 +215,7 @@ def attempt(case: Case) -> Tried:
 
 
 def not_json(text: str) -> list[str]:
-    """Say so if a text is not one JSON object in a line."""
+    """Return a problem if a text is not one JSON object in one line."""
     try:
         json.loads(text, parse_constant=lambda constant: [][int(constant)])
     except (ValueError, IndexError):
@@ -241,4 +223,4 @@ def not_json(text: str) -> list[str]:
     return [] if text.count("\n") == 1 else ["standard output has more than its one line of JSON"]
 
 
-PART = Part("commands", 5_000, 100, attempt, "command lines drawn from a grammar of every command and option")
+PART = Part(5_000, 100, attempt)

@@ -1,4 +1,4 @@
-"""Full disks at any byte: what was there is whole afterwards, and with room again things end as they would have."""
+"""Disks that are full at any byte: existing files stay whole, and with room again the result is as on any disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from study_helpers import stored
 
 SIZE = 2**20
 LIMITS = {"run": 40_000, "resume": 40_000, "store": 90_000, "instance": 3_000, "export": 9_000, "table": 9_000}
-"""By kind of output, about how much would be written: the disk is full somewhere before."""
+"""Bytes, about, that would be written by kind of output; the disk is full somewhere before."""
 
 COMMANDS: dict[str, list[str]] = {
     "run": runs.solving("serial", "umda", run="disk/run.db"),
@@ -29,7 +29,7 @@ COMMANDS: dict[str, list[str]] = {
 
 
 def attempt(case: Case) -> Tried:
-    """Write something to a disk that has too little room for it, then give it room."""
+    """Write to a disk that has too little room, and then to the same disk with room."""
     kind = case.rng.choice(list(COMMANDS))
     room = case.rng.randrange(LIMITS[kind])
     small_disk = sandbox.has_devices() and (kind in ("export", "table") or case.rng.random() < 0.6)
@@ -71,7 +71,7 @@ def _tried(case: Case, kind: str, room: int, disk: Path, *, small_disk: bool) ->
 
 
 def _prepared(case: Case, kind: str, disk: Path) -> dict[str, bytes]:
-    """Put on the disk what is there before: half a run, a study of something else, or an older table."""
+    """Put half a run, another study or an older table on the disk."""
     if kind == "resume":
         process = launch(command_line(COMMANDS["run"]), case.folder, name="-half")
         runs.wait_for_calls(process, case.folder, 60)
@@ -86,14 +86,14 @@ def _prepared(case: Case, kind: str, disk: Path) -> dict[str, bytes]:
 
 
 def _fill(disk: Path, room: int) -> None:
-    """Leave so much room, to the page."""
+    """Fill the disk up to some bytes."""
     with (disk / "filler").open("wb", buffering=0) as filler:
         free = os.statvfs(disk)
         filler.write(bytes(max(0, free.f_bavail * free.f_frsize - room)))
 
 
 def _harmed(before: dict[str, bytes], kind: str, disk: Path, ended: Ended) -> list[str]:
-    """Say what of what was there before is not whole any more."""
+    """Return which existing files are damaged."""
     found = []
     for name, data in before.items():
         path = disk / name
@@ -127,7 +127,7 @@ def _unreadable(path: Path, data: bytes, kind: str) -> list[str]:
 
 
 def _unlike(case: Case, kind: str, disk: Path, again: Ended) -> list[str]:
-    """Say in what things differ from how they would have been."""
+    """Return the differences from the result on any disk."""
     if kind in ("run", "resume"):
         return runs.differences(runs.told(again), runs.undisturbed("serial", "umda"))
     if kind == "store":
@@ -141,10 +141,4 @@ def _unlike(case: Case, kind: str, disk: Path, again: Ended) -> list[str]:
     return [] if same else ["another file than on an empty disk"]
 
 
-PART = Part(
-    "disks",
-    100,
-    6,
-    attempt,
-    "run files, stores, instances, exports, tables on a disk that is full at some byte",
-)
+PART = Part(100, 6, attempt)

@@ -1,7 +1,7 @@
 """Files of every format that daedal reads, damaged and crafted.
 
-They are read, or refused with one clear error; no code in them is run, no time or memory is lost, and a command that
-would write to such a file and refuses it leaves it as it is.
+They are read, or refused with one clear error. No code in them is run, no time or memory is lost, and a command that
+refuses a file leaves it as it is.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FORBIDDEN = (
     "socket.connect", "sqlite3.enable_load_extension", "sqlite3.load_extension", "os.kill", "ctypes.dlopen",
     "marshal.loads",
 )  # fmt: skip
-"""What reading a file never has to do, by the names of Python's audit events."""
+"""What reading a file never needs, by the names of Python's audit events."""
 
 PROCESSES = ("subprocess.Popen", "pickle.find_class", "os.kill", "marshal.loads", "os.fork")
-"""What starting worker processes does."""
+"""What starting worker processes needs."""
 
 PROBLEMS = {name: problem_files.FILES[name][0] for name in (
     "tiny.cnf", "tiny.wcnf", "tiny.ising", "tiny.graph", "three.mkp", "two.qubo"
@@ -49,7 +49,8 @@ COMMANDS = {
     "own.db": [["resume", "it", "mine.py:f"], ["report", "it", "-o", "page.html"], [*_SOLVE, "--run", "it"]],
     "store.db": [
         *_READ_STORE,
-        *(["study", "merge", *words] for words in (["it", "--store", "budgets.db"], ["budgets.db", "--store", "it"])),
+        ["study", "merge", "it", "--store", "budgets.db"],
+        ["study", "merge", "budgets.db", "--store", "it"],
     ],
     "budgets.db": [*_READ_STORE, ["study", "merge", "it", "--store", "store.db"]],
     "known.csv": [[*_SOLVE, "--known", "it.csv"]],
@@ -63,7 +64,7 @@ COMMANDS = {
         for name, kind in PROBLEMS.items()
     },
 }
-"""By the name of the whole file: what reads it when it is called `it`."""
+"""Commands that read a file called `it`, by the name of the whole file."""
 
 
 def read_run(path: Path, objective: Any = None) -> None:
@@ -128,7 +129,7 @@ READERS = {
 
 
 def whole_file(name: str) -> bytes:
-    """Give what is in a file before it is damaged."""
+    """Return the content of a file before it is damaged."""
     if name not in PROBLEMS:
         return zoo.contents()[name]
     load_kernels()
@@ -137,7 +138,7 @@ def whole_file(name: str) -> bytes:
 
 @functools.cache
 def load_kernels() -> None:
-    """Have every problem evaluated once: Numba unpickles what it compiled, which is not the file's doing."""
+    """Evaluate every problem once, because Numba unpickles compiled kernels."""
     with tempfile.TemporaryDirectory() as folder:
         problem_files.write_files(Path(folder))
         for name, kind in PROBLEMS.items():
@@ -145,7 +146,7 @@ def load_kernels() -> None:
 
 
 def attempt(case: Case) -> Tried:
-    """Damage one file, and have it read, by a function or by a command."""
+    """Damage one file, and read it with a function or a command."""
     rng = case.rng
     name = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
     whole = whole_file(name)
@@ -157,7 +158,7 @@ def attempt(case: Case) -> Tried:
     it.write_bytes(data)
     by_command = name not in READERS or rng.random() < 0.15
     problems = by_words(case, name) if by_command else by_function(case, name, it, data)
-    if "evaluation/" in how:  # which is to ask for processes of daedal's
+    if "evaluation/" in how:  # which asks for worker processes
         problems = [one for one in problems if not one.startswith(PROCESSES)]
     if list(case.folder.glob("**/*canary*")):
         problems.append("what is in the file was run")
@@ -165,7 +166,7 @@ def attempt(case: Case) -> Tried:
 
 
 def by_function(case: Case, name: str, it: Path, data: bytes) -> list[str]:
-    """Read a file in a process that looks at all that is done."""
+    """Read a file in a process whose audit events are watched."""
     if data == whole_file(name):
         return []
 
@@ -187,7 +188,7 @@ def by_function(case: Case, name: str, it: Path, data: bytes) -> list[str]:
 
 
 def watch(folder: Path, heard: list[str]) -> None:
-    """Note what is done that reading does not need."""
+    """Note events that reading does not need."""
     inside = (str(folder.parent), "/proc/", os.devnull)
 
     def hook(event: str, given: tuple[Any, ...]) -> None:
@@ -204,7 +205,7 @@ def watch(folder: Path, heard: list[str]) -> None:
 
 
 def by_words(case: Case, name: str) -> list[str]:
-    """Read a file by a command; whatever is not of use is left as it was."""
+    """Read a file with a command; a file that is refused stays as it is."""
     for other in ("store.db", "budgets.db", "mine.py"):
         (case.folder / other).write_bytes(zoo.contents()[other])
     before = zoo.listed(case.folder)
@@ -217,10 +218,4 @@ def by_words(case: Case, name: str) -> list[str]:
     return problems
 
 
-PART = Part(
-    "files",
-    20_000,
-    300,
-    attempt,
-    "run files, stores, problem files, studies, first rows, known values: damaged and crafted",
-)
+PART = Part(20_000, 300, attempt)

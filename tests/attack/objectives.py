@@ -1,6 +1,6 @@
 """Objectives that return, raise, print, fork, hang, exit and allocate, under each policy and engine.
 
-What comes is a result that makes sense, or one clear error; counts add up, standard output is JSON, nothing is left.
+The outcome is a correct result or one clear error. Counts add up, standard output is JSON, and nothing is left.
 """
 
 from __future__ import annotations
@@ -24,31 +24,24 @@ KINDS = random.Random(0).sample(sorted(strange.KINDS), len(strange.KINDS))
 POLICIES = ("raise", "worst", "retry:2", "retry:1,worst")
 ENGINES = ("serial", "workers", "timeout", "python", "threads", "asynchronous")
 MANY = ("workers", "timeout", "asynchronous")
-"""Those with processes of their own."""
+"""Engines with processes of their own."""
 
 DASK = 2
-"""Cases with Dask, which takes seconds to start, behind all others."""
+"""Cases with Dask, which takes seconds to start, after all others."""
 
 SECONDS = 60.0
 SIZE = {"n": 6, "algorithm": "umda", "popsize": 6, "max_evaluations": 12, "seed": 1}
 MAY_LEAVE_HERE = {
-    "a_thread",
-    "a_busy_thread",
-    "closes_stdout",
-    "closes_1",
-    "closes_0",
-    "forks",
-    "reads",
-    "no_stdout",
-    "odd_stdout",
-}
-"""Threads and descriptors of the objective's own, in the process that called it."""
+    "a_thread", "a_busy_thread", "closes_stdout", "closes_1", "closes_0", "forks", "reads", "no_stdout", "odd_stdout",
+    *strange.LEAVES,
+}  # fmt: skip
+"""Objectives that leave threads and descriptors in the process that called them."""
 
 NO_EXCEPTIONS = {"interrupt", "base", "generator_exit", "cancelled", "leaves_0", "leaves_3", "leaves_text"}
 
 
 def drawn(index: int) -> tuple[str, str, str]:
-    """Give kind, policy and engine of a case: after twenty rounds each has met each."""
+    """Return kind, policy and engine of a case; twenty rounds combine each with each."""
     turn, at = divmod(index, len(KINDS))
     if turn >= 20:
         return KINDS[index * 37 % len(KINDS)], "raise", "dask"
@@ -61,7 +54,7 @@ def drawn(index: int) -> tuple[str, str, str]:
 
 
 def attempt(case: Case) -> Tried:
-    """Have one objective maximised."""
+    """Maximize one objective."""
     kind, policy, engine = drawn(case.index)
     shutil.copy(strange.__file__, case.folder / "strange.py")
     if engine in ("python", "threads"):
@@ -95,7 +88,7 @@ def by_words(folder: Path, kind: str, policy: str, engine: str) -> tuple[str, li
 
 
 def wrong_with(report: dict[str, Any]) -> list[str]:
-    """Say what a result cannot be: of every objective here, the value is the number of ones."""
+    """Return what is wrong with a result; the value of every objective here is the number of ones."""
     found = []
     if len(report["x"]) != SIZE["n"] or set(report["x"]) - set("01"):
         found.append(f"x is no row of bits: {report['x']!r}")
@@ -111,7 +104,7 @@ def wrong_with(report: dict[str, Any]) -> list[str]:
 
 
 def by_function(folder: Path, kind: str, policy: str, *, threads: bool) -> tuple[str, list[str]]:
-    """Maximise from Python, in this process or in threads of it."""
+    """Maximize from Python, in one process or with threads."""
 
     def work() -> list[str]:
         import daedal
@@ -134,9 +127,7 @@ def by_function(folder: Path, kind: str, policy: str, *, threads: bool) -> tuple
         report["fitness"] = None if abs(result.fitness) == float("inf") else result.fitness
         now = held()
         left = (
-            []
-            if kind in MAY_LEAVE_HERE | set(strange.LEAVES) or now == before
-            else [f"descriptors and threads {now}, before {before}"]
+            [f"descriptors and threads {now}, before {before}"] if now != before and kind not in MAY_LEAVE_HERE else []
         )
         return wrong_with(report) + left
 
@@ -151,10 +142,4 @@ def held() -> tuple[int, int]:
     return len(os.listdir("/proc/self/fd")), threading.active_count()
 
 
-PART = Part(
-    "objectives",
-    20 * len(KINDS) + DASK,
-    40,
-    attempt,
-    f"{len(KINDS)} kinds of objectives, under each policy and engine",
-)
+PART = Part(20 * len(KINDS) + DASK, 40, attempt)

@@ -1,4 +1,4 @@
-"""Two of everything at once: runs with one file, one store, one output."""
+"""Two commands at the same time, with one run file, one store, or one output."""
 
 from __future__ import annotations
 
@@ -14,130 +14,107 @@ from processes import Ended, command_line, launch
 from study_helpers import stored
 
 LONG = 180.0
+SOLVING, RESUMING = runs.solving("serial", "umda"), runs.resuming("serial")
+MERGING = ["study", "merge", "other.db", "--store", "all.db"]
+INSTANCE = ["instance", "nk", "--n", "30", "--k", "4", "-o", "land.nk"]
 
 
-def together(case: Case, *works: Callable[[], Any]) -> list[Ended]:
-    """Do things at the same time; some get a head start."""
+def together(case: Case, *works: Callable[[], Any] | list[str]) -> list[Ended]:
+    """Run functions or commands at the same time; some get a head start."""
     processes = []
     for number, work in enumerate(works):
-        processes.append(launch(work, case.folder, name=f"-{number}"))
+        action = command_line(work) if isinstance(work, list) else work
+        processes.append(launch(action, case.folder, name=f"-{number}"))
         if case.rng.random() < 0.5:
             runs.wait_for_calls(processes[0], case.folder, case.rng.randint(1, 60), seconds=1.0)
     return [process.wait(LONG) for process in processes]
-
-
-def lines(*all_words: list[str]) -> list[Callable[[], None]]:
-    return [command_line(words) for words in all_words]
 
 
 def bad(all_ended: list[Ended], codes: tuple[int, ...] = (0, 2)) -> list[str]:
     return [one for ended in all_ended for one in ended.complaints(codes)]
 
 
-def one_run(case: Case) -> list[str]:
-    words = runs.solving("serial", "umda")
-    ended = together(case, *lines(words, words))
-    return bad(ended) + _as_undisturbed(case, [*ended, _last(case, runs.resuming("serial"))])
-
-
-def _last(case: Case, words: list[str]) -> Ended:
+def last(case: Case, words: list[str]) -> Ended:
     return launch(command_line(words), case.folder, name="-last").wait(LONG)
 
 
-def _as_undisturbed(case: Case, all_ended: list[Ended]) -> list[str]:
-    """Say in what those that ended well differ from an undisturbed run; the last one has to."""
-    expected = runs.undisturbed("serial", "umda")
-    reports = [runs.told(each) for each in all_ended if each.code == 0]
-    return all_ended[-1].complaints((0,)) + [one for report in reports for one in runs.differences(report, expected)]
+def as_undisturbed(case: Case, all_ended: list[Ended]) -> list[str]:
+    """Compare the runs that ended well with an undisturbed one; another command then continues the run."""
+    expected, final = runs.undisturbed("serial", "umda"), last(case, RESUMING)
+    reports = [runs.told(each) for each in (*all_ended, final) if each.code == 0]
+    return bad([final], (0,)) + [one for report in reports for one in runs.differences(report, expected)]
+
+
+def complete_study(case: Case) -> list[str]:
+    final = last(case, runs.STUDYING)
+    mine = runs.comparable(case.folder / "study.db")
+    missing = [row for row in runs.undisturbed_study() if row not in mine]
+    return bad([final], (0,)) + ([f"{len(missing)} runs are missing or different"] if missing else [])
+
+
+def one_run(case: Case) -> list[str]:
+    ended = together(case, SOLVING, SOLVING)
+    return bad(ended) + as_undisturbed(case, ended)
+
+
+def resuming_twice(case: Case) -> list[str]:
+    process = launch(command_line(SOLVING), case.folder, name="-half")
+    runs.wait_for_calls(process, case.folder, case.rng.randint(31, 60))
+    process.send(2)
+    process.wait(LONG)
+    ended = together(case, RESUMING, RESUMING)
+    return bad(ended) + as_undisturbed(case, ended)
 
 
 def known_from_one_that_runs(case: Case) -> list[str]:
-    writes, reads = runs.solving("serial", "umda"), [*runs.solving("serial", "umda", run="it.db"), "--known", "run.db"]
-    ended = together(case, *lines(writes, reads, ["report", "run.db", "-o", "page.html"]))
-    names = ("x", "fitness", "evaluations", "generations")  # known values are free
-    expected = runs.undisturbed("serial", "umda")
+    reads = [*runs.solving("serial", "umda", run="it.db"), "--known", "run.db"]
+    ended = together(case, SOLVING, reads, ["report", "run.db", "-o", "page.html"])
+    expected, names = runs.undisturbed("serial", "umda"), ("x", "fitness", "generations")  # evaluations are free
     odd = [one for one in names if ended[1].code == 0 and runs.told(ended[1])[one] != expected[one]]
     return bad(ended[:1], (0,)) + bad(ended[1:]) + [f"ended with another result: {one}" for one in odd]
 
 
 def one_study(case: Case) -> list[str]:
-    ended = together(case, *lines(runs.STUDYING, runs.STUDYING))
-    return bad(ended) + _complete(case)
+    return bad(together(case, runs.STUDYING, runs.STUDYING)) + complete_study(case)
 
 
-def _complete(case: Case) -> list[str]:
-    last = _last(case, runs.STUDYING)
-    mine = runs.comparable(case.folder / "study.db")
-    missing = [row for row in runs.undisturbed_study() if row not in mine]
-    return last.complaints((0,)) + ([f"{len(missing)} runs are missing or others"] if missing else [])
-
-
-def merging_while_running(case: Case) -> list[str]:
-    (case.folder / "other.db").write_bytes(zoo.contents()["store.db"])
-    ended = together(
-        case,
-        *lines(
-            runs.STUDYING,
-            ["study", "merge", "other.db", "--store", "study.db"],
-            ["study", "status", "--store", "study.db"],
-        ),
-    )
-    return bad(ended) + _complete(case)
+def merging_into_one_that_runs(case: Case) -> list[str]:
+    merge = ["study", "merge", "other.db", "--store", "study.db"]
+    ended = together(case, runs.STUDYING, merge, ["study", "status", "--store", "study.db"])
+    return bad(ended) + complete_study(case)
 
 
 def merging_from_one_that_runs(case: Case) -> list[str]:
-    ended = together(
-        case,
-        *lines(
-            runs.STUDYING,
-            ["study", "merge", "study.db", "--store", "all.db"],
-            ["study", "export", "--store", "study.db"],
-        ),
-    )
-    return bad(ended) + _complete(case)
+    merge = ["study", "merge", "study.db", "--store", "all.db"]
+    ended = together(case, runs.STUDYING, merge, ["study", "export", "--store", "study.db"])
+    return bad(ended) + complete_study(case)
 
 
 def merging_twice(case: Case) -> list[str]:
-    (case.folder / "other.db").write_bytes(zoo.contents()["store.db"])
-    words = ["study", "merge", "other.db", "--store", "all.db"]
-    ended = together(case, *lines(words, words, words))
-    whole = len(stored(case.folder / "other.db"))
-    found = len(stored(case.folder / "all.db"))
-    return bad(ended) + (
-        [] if found == whole or not any(each.code == 0 for each in ended) else [f"{found} runs, not {whole}"]
-    )
-
-
-def resuming_twice(case: Case) -> list[str]:
-    process = launch(command_line(runs.solving("serial", "umda")), case.folder, name="-half")
-    runs.wait_for_calls(process, case.folder, case.rng.randint(31, 60))
-    process.send(2)
-    process.wait(LONG)
-    words = runs.resuming("serial")
-    ended = together(case, *lines(words, words))
-    return bad(ended) + _as_undisturbed(case, [*ended, _last(case, words)])
+    ended = together(case, MERGING, MERGING, MERGING)
+    whole, found = (len(stored(case.folder / name)) for name in ("other.db", "all.db"))
+    merged = any(each.code == 0 for each in ended)
+    return bad(ended) + ([f"{found} runs, not {whole}"] if merged and found != whole else [])
 
 
 def one_output(case: Case) -> list[str]:
-    words = ["instance", "nk", "--n", "30", "--k", "4", "-o", "land.nk"]
-    ended = together(case, *lines(words, words, words))
-    read = _last(case, ["optimum", "nk:land.nk"])
-    return bad(ended) + read.complaints((0,)) + [f"left a draft: {path.name}" for path in case.folder.glob(".*")]
+    ended = together(case, INSTANCE, INSTANCE, INSTANCE)
+    read = last(case, ["optimum", "nk:land.nk"])
+    return bad(ended) + bad([read], (0,)) + [f"left a draft: {path.name}" for path in case.folder.glob(".*")]
 
 
 def one_new_file(case: Case) -> list[str]:
-    ended = together(case, *lines(*[["study", "init", "new.toml"]] * 3))
+    ended = together(case, *[["study", "init", "new.toml"]] * 3)
     made = sum(each.code == 0 for each in ended)
     return bad(ended) + ([] if made == 1 else [f"{made} of three made one file"])
 
 
 def compiling(case: Case) -> list[str]:
-    """Have two processes compile the same kernels into one empty folder."""
-    cache = case.folder / "numba"
+    """Compile the same kernels into one empty folder."""
 
     def work() -> None:
-        code = "import daedal; print(daedal.maximize('trap:k=4,n=12', algorithm='umda', popsize=50, seed=1).fitness)"
-        environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+        code = "import daedal; print(daedal.maximize('trap:k=4,n=12', algorithm='hboa', popsize=50, seed=1).fitness)"
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(case.folder / "numba")}
         os.execve(sys.executable, [sys.executable, "-c", code], environment)
 
     ended = together(case, work, work)
@@ -146,17 +123,17 @@ def compiling(case: Case) -> list[str]:
 
 
 KINDS = (
-    one_run, known_from_one_that_runs, one_study, merging_while_running, merging_from_one_that_runs, merging_twice,
+    one_run, known_from_one_that_runs, one_study, merging_into_one_that_runs, merging_from_one_that_runs, merging_twice,
     resuming_twice, one_output, one_new_file,
 )  # fmt: skip
 
 
 def attempt(case: Case) -> Tried:
-    """Do two things at once, one kind after the other; the slow one now and then."""
+    """Do two things at once: each kind in turn, and now and then the slow one."""
     kind = compiling if case.index % 20 == 10 else KINDS[case.index % len(KINDS)]
     runs.furnish(case.folder)
-    problems = kind(case)
-    return Tried(kind.__name__.replace("_", " "), problems)
+    (case.folder / "other.db").write_bytes(zoo.contents()["store.db"])
+    return Tried(kind.__name__.replace("_", " "), kind(case))
 
 
-PART = Part("pairs", 60, 4, attempt, "two runs, resumes, studies, merges, outputs, compilations at the same time")
+PART = Part(60, 4, attempt)

@@ -1,4 +1,4 @@
-"""Processes under attack: forks of one that has everything loaded, and real ones; watched, ended, and cleared away."""
+"""Processes under attack: forks of one that has everything loaded, or new ones. They are watched, ended and removed."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from pathlib import Path
 from typing import Any
 
 MEMORY = 4 * 2**30
-"""Bytes of addresses that a process may take: whoever wants more meets a MemoryError, and not the machine its end."""
+"""Address space of a process in bytes; one that wants more gets a MemoryError."""
 
 SECONDS = 20.0
-"""After so long a process gets Ctrl-C, which ends whatever is merely long; what it does not end is a hang."""
+"""Seconds after which a process gets Ctrl-C, which ends a long run; a process that it does not end hangs."""
 
 PATIENCE = 60.0
-"""Seconds that an end may take on a busy machine."""
+"""Seconds that ending may take on a busy machine."""
 
-_SUBREAPER = 36  # of prctl: who is orphaned below us becomes our child
+_SUBREAPER = 36  # of prctl: orphans below this process become its children
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended, and what it wrote; `answer` is what its work gave."""
+    """How a process ended, and what it wrote; `answer` is what its function returned."""
 
     code: int
     out: str
@@ -41,7 +41,7 @@ class Ended:
     answer: Any = None
 
     def complaints(self, codes: Sequence[int] = (0, 2, 3)) -> list[str]:
-        """Say what no command may do: hang, show a traceback, end with a code that is not documented."""
+        """Return what no command may do: hang, show a traceback, or end with an undocumented code."""
         found = ["hangs: Ctrl-C does not end it"] if self.hung else []
         if "Traceback (most recent call last)" in self.err:
             found.append(f"traceback: {self.err.strip().splitlines()[-1][:200]}")
@@ -61,7 +61,7 @@ class Launched:
         self._status: int | None = None
 
     def is_running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Return True if it has not ended yet."""
         if self._status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -69,12 +69,12 @@ class Launched:
         return self._status is None
 
     def send(self, number: int, *, to_group: bool = False) -> None:
-        """Send it a signal, if it is still there."""
+        """Send it a signal if it is still running."""
         if self.is_running():
             (os.killpg if to_group else os.kill)(self.pid, number)
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for its end; whether that came."""
+        """Wait for its end, and return True if it came."""
         deadline, pause = time.monotonic() + seconds, 0.0005
         while self.is_running():
             if time.monotonic() > deadline:
@@ -84,7 +84,7 @@ class Launched:
         return True
 
     def wait(self, seconds: float = SECONDS) -> Ended:
-        """Wait for its end, and bring it about."""
+        """Wait for its end, and end it if it takes long."""
         long = not self.ends_within(seconds)
         if long:
             self.send(signal.SIGINT)
@@ -110,9 +110,9 @@ class Launched:
 def launch(
     work: Callable[[], Any], folder: Path, *, memory: int = MEMORY, name: str = "", largest: int | None = None
 ) -> Launched:
-    """Do something in a fork of this process, in a folder; what it gives, if it is JSON, comes with its end.
+    """Call a function in a fork of this process, in a folder.
 
-    `memory` and `largest` limit its addresses and the size of files that it writes, in bytes.
+    `memory` and `largest` limit its address space and the size of files that it writes, in bytes.
     """
     notes = folder.parent / f"{folder.name}{name}.notes"
     pid = os.fork()
@@ -140,7 +140,7 @@ def launch(
 
 
 def _settle(folder: Path, notes: Path, memory: int, largest: int | None) -> None:
-    """Be a process as a shell would start it."""
+    """Become a process as a shell would start it."""
     os.chdir(folder)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for descriptor, path in enumerate((os.devnull, notes.with_suffix(".out"), notes.with_suffix(".err"))):
@@ -160,7 +160,7 @@ def _settle(folder: Path, notes: Path, memory: int, largest: int | None) -> None
 
 
 def command_line(words: Sequence[str], *, real: bool = False) -> Callable[[], None]:
-    """Give what runs a command line of daedal: in a fork, or, which is slower, in a Python of its own."""
+    """Return a function that runs a command line of daedal, in a fork or, slower, in a new Python process."""
 
     def run() -> None:
         if real:
@@ -175,13 +175,13 @@ def command_line(words: Sequence[str], *, real: bool = False) -> Callable[[], No
 
 
 def adopt_orphans() -> None:
-    """Become the parent of all that is orphaned below: nothing that was started here can hide."""
+    """Become the parent of all orphans below this process, so that none can hide."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
 def children() -> list[int]:
-    """Give the processes below this one whose parent is this one, or has ended."""
+    """Return the children of this process, adopted ones included."""
     found = []
     for task in Path("/proc/self/task").glob("*/children"):
         found += [int(word) for word in task.read_text().split()]
@@ -189,7 +189,7 @@ def children() -> list[int]:
 
 
 def clear_away(seconds: float = 5.0) -> list[str]:
-    """Wait until no process is left below this one; end those that are, and say what they were."""
+    """Wait until this process has no children; kill those that are left, and return what they were."""
     deadline = time.monotonic() + seconds
     while _alive() and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -202,7 +202,7 @@ def clear_away(seconds: float = 5.0) -> list[str]:
 
 
 def _alive() -> list[int]:
-    """Give our children, after those that have ended were taken leave of."""
+    """Return the children of this process that have not ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,12 +1,13 @@
-"""Runs that are broken off in several parts of the suite: what they are, how they would have ended, how they go on."""
+"""Runs that several parts interrupt: the commands, and the results of undisturbed runs."""
 
 from __future__ import annotations
 
 import functools
 import json
-import shutil
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,10 @@ MODES: dict[str, list[str]] = {
 }
 _SIZED, _LIMITED = ["--popsize", "30", "--max-generations", "4"], ["--max-evaluations", "120"]
 ALGORITHMS = {"umda": _SIZED, "boa": _SIZED, "auto": _LIMITED, "mix": _LIMITED, "ils": _LIMITED}
-CLOCKS = ("seconds", "cpu_seconds", "objective_seconds")
 
 
 def furnish(folder: Path) -> None:
-    """Put objective, program and study into a folder."""
+    """Write the objective, the program and the study into a folder."""
     (folder / "counted.py").write_text(COUNTED)
     (folder / "study.toml").write_text(STUDY)
     program = folder / "program"
@@ -70,18 +70,18 @@ def furnish(folder: Path) -> None:
 
 
 def solving(mode: str, algorithm: str, *, run: str = "run.db") -> list[str]:
-    """Give the words of a run, which are also those that continue it."""
+    """Return the words of a run; the same ones continue it."""
     words = ["solve", *MODES[mode], "--n", "12", "-a", algorithm, *ALGORITHMS[algorithm], "--seed", "3"]
     return [*words, "--target", "1000", "--json", "--run", run]
 
 
 def resuming(mode: str, run: str = "run.db") -> list[str]:
-    """Give the words that go on with it."""
+    """Return the words that resume it."""
     return ["resume", run, MODES[mode][0], "--json", *(["--persistent"] if mode == "persistent" else [])]
 
 
 def has_begun(path: Path) -> bool:
-    """Whether a file holds a run: it is made before the run is in it."""
+    """Return True if a file holds a run; it is created before the run is in it."""
     from daedal.run.run_file import run_numbers
 
     try:
@@ -92,59 +92,59 @@ def has_begun(path: Path) -> bool:
 
 @functools.cache
 def undisturbed(mode: str, algorithm: str) -> dict[str, Any]:
-    """Give what a run reports that nothing happens to, made once for each of these."""
-    folder = Path(tempfile.mkdtemp()) / "here"
-    folder.mkdir()
-    furnish(folder)
-    ended = launch(command_line(solving(mode, algorithm)), folder).wait(120)
-    assert ended.code == 0, ended.err
-    shutil.rmtree(folder.parent)
-    return told(ended)
+    """Return the report of an undisturbed run."""
+    with alone() as folder:
+        ended = launch(command_line(solving(mode, algorithm)), folder).wait(120)
+        assert ended.code == 0, ended.err
+        return told(ended)
 
 
 @functools.cache
 def undisturbed_study() -> Any:
-    """Give the rows of the study that nothing happens to."""
-    folder = Path(tempfile.mkdtemp()) / "here"
-    folder.mkdir()
-    furnish(folder)
-    ended = launch(command_line(STUDYING), folder).wait(120)
-    assert ended.code == 0, ended.err
-    rows = comparable(folder / "study.db")
-    shutil.rmtree(folder.parent)
-    return rows
+    """Return the runs of an undisturbed study."""
+    with alone() as folder:
+        ended = launch(command_line(STUDYING), folder).wait(120)
+        assert ended.code == 0, ended.err
+        return comparable(folder / "study.db")
+
+
+@contextmanager
+def alone() -> Iterator[Path]:
+    """Make a folder for a run, and remove it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "here"
+        folder.mkdir()
+        furnish(folder)
+        yield folder
 
 
 STUDYING = ["study", "run", "study.toml", "--store", "study.db", "--workers", "2"]
 
 
 def comparable(store: Path) -> Any:
-    """Give the rows of a store without what differs between two folders and two clocks."""
+    """Return the runs of a store, without fields that depend on the folder or the clock."""
     return sorted((seed, _shown(row)) for (_, seed), row in timeless_rows(stored(store)).items())
 
 
 def _shown(row: dict[str, Any]) -> str:
-    return json.dumps(
-        {name: value for name, value in row.items() if name not in ("content", "environment")},
-        sort_keys=True,
-        default=repr,
-    )
+    kept = {name: value for name, value in row.items() if name not in ("content", "environment")}
+    return json.dumps(kept, sort_keys=True, default=repr)
 
 
 def told(ended: Ended) -> dict[str, Any]:
-    """Give what a command reported, without what the clock says."""
+    """Return the report of a command, without the clock."""
     report: dict[str, Any] = timeless(json.loads(ended.out))
     return report
 
 
 def differences(came: dict[str, Any], expected: dict[str, Any]) -> list[str]:
-    """Say in what two reports differ."""
+    """Return the differences between two reports."""
     odd = [name for name in sorted(came.keys() | expected.keys()) if came.get(name) != expected.get(name)]
     return [f"ended with another result: {name} {came.get(name)!r}, not {expected.get(name)!r}"[:200] for name in odd]
 
 
 def wait_for_calls(process: Launched, folder: Path, count: int, seconds: float = 60.0) -> None:
-    """Wait until the objective was called so often, or the process has ended."""
+    """Wait until the objective was called `count` times, or the process has ended."""
     calls, deadline = folder / "calls", time.monotonic() + seconds
     while process.is_running() and time.monotonic() < deadline:
         if calls.exists() and calls.stat().st_size >= count:

@@ -1,6 +1,6 @@
-"""Settings: every algorithm's, and what ends a run, with values of any kind, from Python and from the command line.
+"""Settings of every algorithm and limits, with values of any kind, from Python and from the command line.
 
-A run works, and its result is right, or it is refused with one line: ValueError or TypeError.
+A run works and its result is correct, or it is refused with one line: ValueError or TypeError.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def objective(x: Any) -> Any:
 
 
 def attempt(case: Case) -> Tried:
-    """Make one run with one to three odd settings."""
+    """Run with up to three odd settings."""
     return (by_words if case.rng.random() < 0.3 else by_keywords)(case)
 
 
@@ -67,17 +67,15 @@ def by_keywords(case: Case) -> Tried:
             return [] if str(error) and "\n" not in str(error) else [f"an error of other than one line: {str(error)!r}"]
         return wrong_with(result, limits)
 
-    shown = ", ".join(
-        f"{name}={value!r}"
-        for name, value in (limits | chosen | ({} if initial is None else {"initial": initial})).items()
-    )
+    given = limits | chosen | ({} if initial is None else {"initial": initial})
+    shown = ", ".join(f"{name}={value!r}" for name, value in given.items())
     ended = launch(work, case.folder, memory=3 * 2**30).wait()
     problems = ended.complaints(codes=(0,)) + (ended.answer or [])
     return Tried(f"maximize(objective, algorithm={algorithm!r}, {shown})"[:400].replace("\n", " "), problems)
 
 
 def wrong_with(result: Any, limits: dict[str, Any]) -> list[str]:
-    """Say what a result cannot be."""
+    """Return what is wrong with a result."""
     found, n = [], len(limits["n"]) if isinstance(limits["n"], range | list | tuple | dict) else limits["n"]  # of names
     if result.x.dtype != np.uint8 or result.x.shape != (n,) or not np.isin(result.x, (0, 1)).all():
         found.append(f"x is no row of {n} bits: {result.x!r}")
@@ -96,7 +94,7 @@ def wrong_with(result: Any, limits: dict[str, Any]) -> list[str]:
 
 
 def odd_rows(rng: random.Random) -> Any:
-    """Draw rows to begin with, most of them impossible."""
+    """Draw initial candidates, most of them impossible."""
     zeros, ones = np.zeros((2, 8), dtype=int), np.ones((2, 8), dtype=int)
     good = (zeros.astype(np.uint8), np.ones((50, 8), dtype=bool), (zeros, [1.0, 2.0]))
     valued = ((zeros, [1.0, math.nan]), (zeros, [1.0]), (zeros, None), ())
@@ -107,15 +105,8 @@ def odd_rows(rng: random.Random) -> Any:
 
 def by_words(case: Case) -> Tried:
     algorithm, chosen, limits = draw(case.rng, odd_text)
-    words = [
-        "solve",
-        "trap:k=4,n=8" if case.rng.random() < 0.7 else "onemax:n=1",
-        "-a",
-        algorithm,
-        "--json",
-        "--max-evaluations",
-        "50",
-    ]
+    problem = "trap:k=4,n=8" if case.rng.random() < 0.7 else "onemax:n=1"
+    words = ["solve", problem, "-a", algorithm, "--json", "--max-evaluations", "50"]
     for name, value in chosen.items():
         words += ["--set", f"{name}={value}"]
     for name in set(limits) & {"max_generations", "patience", "target", "seed", "timeout", "max_seconds"}:
@@ -127,4 +118,4 @@ def by_words(case: Case) -> Tried:
     return Tried(shlex.join(["daedal", *(word[:200] for word in words)]), problems)
 
 
-PART = Part("settings", 2_000, 50, attempt, "hyperparameters, limits and first rows, from Python and --set")
+PART = Part(2_000, 50, attempt)

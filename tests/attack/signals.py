@@ -1,4 +1,4 @@
-"""Signals at any moment: a run ends with the right exit code and nothing left, and goes on as if nothing had been."""
+"""Signals at any moment: a run ends with the right exit code, leaves no process, and resumes to the same result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = 30  # rows of the first one, at most
 
 
 def attempt(case: Case) -> Tried:
-    """Send a signal to a run, a study or a comparison, after so many calls of its objective."""
+    """Send a signal to a run, a study or a comparison after some calls of its objective."""
     rng = case.rng
     number = rng.choice(list(CODES))
     what = rng.choices(("run", "study", "compare"), (8, 2, 1))[0]
@@ -29,7 +29,7 @@ def attempt(case: Case) -> Tried:
     expected = runs.undisturbed(mode, algorithm)
     problems: list[str] = []
     shown = []
-    for turn in range(rng.choice((1, 1, 2))):  # what goes on is broken off, too
+    for turn in range(rng.choice((1, 1, 2))):  # the resumed run is interrupted, too
         calls = rng.randint(1, max(1, int(expected["evaluations"] * 0.7)))
         shown.append(f"{signal.Signals(number).name} after {calls} calls")
         line = _going_on(case, mode, words)
@@ -42,14 +42,14 @@ def attempt(case: Case) -> Tried:
 
 
 def _going_on(case: Case, mode: str, words: list[str]) -> list[str]:
-    """Give the words that go on with a run: the same ones, or those of `resume`, where there is something to resume."""
+    """Return words that continue a run: the same ones, or those of `resume` if the file holds a run."""
     return runs.resuming(mode) if runs.has_begun(case.folder / "run.db") and case.rng.random() < 0.5 else words
 
 
 def _signalled(
     case: Case, line: list[str], number: signal.Signals, calls: int, *, name: str, to_group: bool
 ) -> list[str]:
-    """Run a command line, and send a signal; say what is wrong with its end."""
+    """Run a command line, send a signal, and return what is wrong with its end."""
     seen = case.folder / "calls"
     before = seen.stat().st_size if seen.exists() else 0
     process = launch(command_line(line, real=case.rng.random() < 0.1), case.folder, name=name)
@@ -68,7 +68,7 @@ def _signalled(
 
 
 def _unsaid(case: Case, line: list[str], ended: Ended, *, at_once: bool) -> list[str]:
-    """Say what a run owes that was told to end: the best so far, and its file, once there is a value."""
+    """Return what a run that was told to end has not written: the best so far and its file, once there is a value."""
     kept = runs.has_begun(case.folder / "run.db")
     elsewhere = any(word.startswith("cmd:") or word == "--workers" for word in line)
     if at_once and elsewhere and not ended.out:
@@ -95,10 +95,4 @@ def _compare(case: Case, number: signal.Signals) -> Tried:
     return Tried(f"{number.name} after {calls} calls: daedal {' '.join(words)}", problems)
 
 
-PART = Part(
-    "signals",
-    300,
-    6,
-    attempt,
-    "SIGINT, SIGTERM, SIGHUP, SIGKILL to runs, studies, comparisons, at any call; then resumed",
-)
+PART = Part(300, 6, attempt)

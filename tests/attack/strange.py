@@ -1,6 +1,6 @@
-"""Objectives as nobody should write them. Right is the number of ones; whatever says otherwise is to be refused.
+"""Objectives that nobody should write. The correct value is the number of ones; any other has to be refused.
 
-A file of a user's own, as daedal loads them: copied to the folder of each case.
+The file is copied to the folder of each case, and loaded as a user's file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def ones(x):
 
 
 class Lazy:
-    """What turns into numbers when asked to, or claims to."""
+    """An object that becomes an array on request."""
 
     def __init__(self, **methods):
         self.__dict__.update(methods)
@@ -85,7 +85,7 @@ def masked(x, hidden):
 
 
 def some(x, value):
-    """The first row, and those that begin like it, have another value."""
+    """Return another value for rows that begin like the first one."""
     return np.where(x[:, 0] == x[0, 0], value, ones(x))
 
 
@@ -160,7 +160,7 @@ RAISES = {
 
 
 def then(does):
-    """Do something before the right answer."""
+    """Do something before returning the correct values."""
 
     def objective(x):
         before = ones(x)
@@ -246,7 +246,7 @@ LEAVES = {
     "leaves_shell": then(lambda x: os.system("sleep 271 &")),
     "leaves_many": then(lambda x: [subprocess.Popen(["sleep", "271"]) for _ in range(3)]),
 }  # fmt: skip
-"""Processes that they leave have to end with the workers that started them."""
+"""Objectives that leave processes, which must end with the workers that started them."""
 
 ENDS = {
     "exits_0": lambda x: os._exit(0), "exits_7": lambda x: os._exit(7), "aborts": lambda x: os.abort(),
@@ -254,7 +254,7 @@ ENDS = {
     "terminates_itself": lambda x: os.kill(os.getpid(), signal.SIGTERM), "crashes": lambda x: ctypes.string_at(0),
     "exits_some": then(lambda x: x[0, 0] and os._exit(3)), "closes_all": then(lambda x: os.closerange(3, 256)),
 }  # fmt: skip
-"""The end of the process: for workers alone, who have one to spare."""
+"""Objectives that end their process, for workers only."""
 
 HANGS = {
     "sleeps": lambda x: time.sleep(271), "spins": lambda x: next(i for i in itertools.count() if i < 0),
@@ -264,7 +264,7 @@ HANGS = {
     "ignores_the_end": then(lambda x: (signal.signal(signal.SIGTERM, signal.SIG_IGN), time.sleep(271))),
     "reads": lambda x: os.read(os.pipe()[0], 1),
 }  # fmt: skip
-"""What only a timeout can end."""
+"""Objectives that only a timeout can end."""
 
 KINDS = {**RETURNS, **RAISES, **DOES, **LEAVES, **ENDS, **HANGS}
 globals().update(KINDS)

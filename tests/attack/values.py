@@ -1,4 +1,4 @@
-"""Values that nobody expects, as text and as Python has them."""
+"""Unexpected values, as texts and as Python objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = (
     "retry:2,", "retry:1,worst", "0s", "1s", "-1s", "5h", "1e9s", "local:0", "local:-1", "tcp://127.0.0.1:1",
     "tcp://", "[", "]", "[red]x[/red]", "[/]", "<b>", "&", "\\textbf{x}", "$x$", "|", "a|b",
 )  # fmt: skip
-"""A text cannot hold a zero byte on a command line."""
+"""Texts without a zero byte, which a command line cannot hold."""
 
 NUMBERS = (
     0, 1, 2, 3, -1, -2, 10**12, 10**30, -(10**30), 2**31, 2**63, 2**64, -(2**63), 0.0, -0.0, 0.5, 1.0, -0.5, 1e-320,
@@ -33,10 +33,10 @@ NUMBERS = (
 
 
 def odd_text(rng: random.Random) -> str:
-    """Draw a text, or make one of two."""
+    """Draw a text, or combine two."""
     return rng.choice(TEXTS) if rng.random() < 0.9 else rng.choice(TEXTS)[:50] + rng.choice(TEXTS)[:50]
 
 
 def odd_value(rng: random.Random) -> Any:
-    """Draw a value of any kind."""
+    """Draw a value."""
     return rng.choice(NUMBERS)

@@ -1,4 +1,4 @@
-"""Files of every kind, for commands to be pointed at: made once, and put into the folder of each case."""
+"""Files of every kind, made once and copied into the folder of each case."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ KINDS = {
     "run.db": "run", "own.db": "run", "store.db": "store", "budgets.db": "store", "land.nk": "nk", "tiny.nk": "nk",
     "data.csv": "table", "known.csv": "table", "report.md": "table", "empty": "empty",
 }  # fmt: skip
-"""What may be replaced, and by what: everything else that is there stays as it is."""
+"""Files that an output of the same kind may replace; all others must stay as they are."""
 
 LINKS = {"link": "notes.txt", "link.run": "run.db", "link.db": "store.db", "dangling": "nowhere", "loop": "loop"}
 OTHERS = ("folder", "fifo")
@@ -90,7 +90,7 @@ NODES = ("zero", "full", "null")
 
 @functools.cache
 def contents() -> dict[str, bytes]:
-    """Make a file of each kind."""
+    """Return the content of a file of each kind."""
     from study_helpers import Inline
 
     import daedal
@@ -121,7 +121,7 @@ def ones(x):
 
 
 def stock(folder: Path) -> None:
-    """Put a file of each kind, links, a folder, a pipe and, where they are ours, devices into a folder."""
+    """Fill a folder with files of each kind, links, a folder, a pipe and, if they are copies, devices."""
     for name, data in contents().items():
         (folder / name).write_bytes(data)
     for name, target in LINKS.items():
@@ -135,7 +135,7 @@ def stock(folder: Path) -> None:
 
 
 def listed(folder: Path) -> dict[str, str]:
-    """Say of everything in a folder what it is, and what is in it."""
+    """Return the mode and content of everything in a folder, by path."""
     found = {}
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):

@@ -68,7 +68,7 @@ def test_it_moves_while_the_first_batch_is_under_way(folder: Path, words: tuple[
     assert code == 0, shown
     assert len(seen) >= 3
     left = left_of(shown)
-    assert any(line.startswith("stop      The largest number of generations was reached") for line in left), left
+    assert any(line.startswith("stop      The maximum number of generations was reached") for line in left), left
     assert not any("of this batch" in line for line in left)
 
 

@@ -166,7 +166,7 @@ def test_the_formats_of_a_table(made: Made, here: Any, refused: Any, tmp_path: P
             assert here(*table, *words).returncode == 0  # in place of one of its kind
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / "b").read_bytes()
         assert form == "rich" or (tmp_path / "b").read_bytes() == done.stdout.encode()  # which is wider in a file
-        refused(here(*table, "-o", __file__, "--format", form), "found something else")
+        refused(here(*table, "-o", __file__, "--format", form), "holds something else")
         (tmp_path / "b").unlink()
     for form, name in (("rich", "PBIL [fast]"), ("markdown", r"PBIL \[fast\]"), ("latex", "PBIL {[}fast{]}")):
         assert written[form].count(name) == 3
@@ -321,8 +321,8 @@ GOOD = 'popsizes = [10]\nproblems = ["onemax:n=8"]\nalgorithms = ["umda"]\n'
 BAD_WORDS = [
     ("run GARBLED --store NEW", "garbled.toml, but it cannot be read"),
     ("run WRONG --store NEW", "wrong.toml: unknown algorithm 'udma', did you mean 'umda'?"),
-    ("run GONE --store NEW", "expected a study as TOML at "),
-    ("run FOLDER --store NEW", "expected a study as TOML at "),
+    ("run GONE --store NEW", "cannot read a study as TOML: "),
+    ("run FOLDER --store NEW", "cannot read a study as TOML: "),
     ("run GOOD --store NEW --workers 0", "expected --workers of at least 1"),
     ("run GOOD --store NEW --confirm -1", "expected --confirm of 0 to 100,000, got --confirm -1"),
     ("run GOOD --store NEW --confirm 100001", "expected --confirm of 0 to 100,000"),
@@ -339,13 +339,13 @@ BAD_WORDS = [
     ("plot --store MADE --problem tarp", "unknown problem of the study 'tarp'"),
     ("plot --store MADE -o GOOD", "good.toml cannot be made: File exists"),
     ("tables --store MADE", "tables"),
-    *((f"{what} --store MADE -o MADE", "files of their own for --store and --output") for what in ("table", "export")),
+    *((f"{what} --store MADE -o MADE", "--store and --output name the same file") for what in ("table", "export")),
     *(
-        (f"table --store MADE -o MADE{end}", "files of their own for --store and --output")
+        (f"table --store MADE -o MADE{end}", "--store and --output name the same file")
         for end in ("-wal", "-shm", "-journal", ".lock")
     ),
-    ("export --store MADE -o LINK", "files of their own for --store and --output"),
-    ("export --store LINK -o MADE", "files of their own for --store and --output"),
+    ("export --store MADE -o LINK", "--store and --output name the same file"),
+    ("export --store LINK -o MADE", "--store and --output name the same file"),
 ]
 
 

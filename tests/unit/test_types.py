@@ -56,5 +56,5 @@ def test_rows_of_the_right_kind_pass() -> None:
     ],
 )
 def test_anything_else_is_refused_with_both_sides(x: object, came: str) -> None:
-    with pytest.raises(ValueError, match=rf"expected a uint8 array of shape \(rows, 4\), got {came}$"):
+    with pytest.raises(ValueError, match=rf"bits must be a uint8 array of shape \(rows, 4\); got {came}$"):
         check_bits(x, 4)  # type: ignore[arg-type]

@@ -40,15 +40,15 @@ _HOW = (
 
 
 def listed(given: Part | Sequence[Part]) -> list[Any]:
-    """Give a list, be it of one."""
+    """Return a list, even of a single part."""
     return [given] if isinstance(given, str | Mapping) or callable(given) else list(given)
 
 
 def problem_part(given: Part | Callable[..., object]) -> Any:
-    """Give a problem as a study file has it: the function of a file by its name there, a space by its tables."""
+    """Return a problem as in a study file: a function by its file and name, and a space by its tables."""
     if callable(given):
         name = getattr(given, "__name__", type(given).__name__)
-        raise TypeError(f"expected a problem as a text or a table, got the function {name}: {_HOW}")
+        raise TypeError(f"the problem {name} is a function, not a text or a table: {_HOW}")
     if not isinstance(given, Mapping):
         return given
     table: dict[str, Any] = dict(given)
@@ -60,14 +60,14 @@ def problem_part(given: Part | Callable[..., object]) -> Any:
 
 
 def algorithm_part(given: Part) -> Any:
-    """Give an algorithm as a study file has it."""
+    """Return an algorithm as in a study file."""
     if not isinstance(given, Mapping):
         return given
     return {key: list(value) if isinstance(value, tuple | range) else value for key, value in given.items()}
 
 
 def limits_part(given: Mapping[str, object] | Limits) -> dict[str, object]:
-    """Give limits as a study file has them."""
+    """Return limits as in a study file."""
     if not isinstance(given, Limits):
         return dict(given)
     kept = {name: getattr(given, name) for name in (*LIMITS, "max_seconds", "target")}
@@ -75,7 +75,7 @@ def limits_part(given: Mapping[str, object] | Limits) -> dict[str, object]:
 
 
 def _place_of(function: Any) -> str:
-    """Say where other processes find a function: "path/to/file.py:name"."""
+    """Return where other processes find a function: "path/to/file.py:name"."""
     name, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "__main__")
     try:
         file = inspect.getsourcefile(function) or ""
@@ -83,7 +83,7 @@ def _place_of(function: Any) -> str:
         file = ""
     if not name.isidentifier() or module == "__main__" or not file.endswith(".py") or not os.path.isfile(file):
         shown = name or type(function).__name__
-        raise TypeError(f"expected a function that stands at the top of a file of its own, got {shown}: {_HOW}")
+        raise TypeError(f"the function {shown} is not at the top level of a Python file: {_HOW}")
     return f"{os.path.abspath(file)}:{name}"
 
 
@@ -99,7 +99,7 @@ class TerminalTable(StudyTable):
     """The table of a study, which prints itself as `daedal study table` does."""
 
     def text(self, width: int | None = None) -> str:
-        """Give the text that the terminal shows, for so many columns, or those that the terminal has."""
+        """Return the text for a terminal with this many columns. Default: those of the terminal."""
         from daedal.cli.study_tables import table_text  # here, because Rich takes a while to load
 
         return table_text(self, width)
@@ -112,7 +112,7 @@ class TerminalTable(StudyTable):
 
 
 def counts_text(snapshot: Snapshot, status: Status) -> str:
-    """Say in a line what a study compares, and how far it is."""
+    """Return a line with what a study compares and how many runs are done."""
     study = snapshot.study
     what = f"{counted(len(study.problems), 'problem')}, {counted(len(study.algorithms), 'algorithm')}"
     done, failed, left = (status.total(name) for name in ("done", "failed", "left"))
@@ -121,7 +121,7 @@ def counts_text(snapshot: Snapshot, status: Status) -> str:
 
 
 def card(snapshot: Snapshot, status: Status, store: Path) -> str:
-    """Give a study as a small card of HTML: what it is, how far, its table, and what failed."""
+    """Return a study as a small HTML card: its counts, its table and its failures."""
     table = StudyTable(study=snapshot.study, runs=snapshot.runs, confirm=snapshot.confirm)
     errors = list(status.errors.items())[:_MOST_ERRORS]
     parts = [
@@ -134,7 +134,7 @@ def card(snapshot: Snapshot, status: Status, store: Path) -> str:
 
 
 def _short_path(store: Path) -> str:
-    """Give where a store is, as seen from here, or from the root where that is shorter."""
+    """Return the shorter path of a store: relative to the current folder, or absolute."""
     there = str(store)
     try:
         there = str(store.resolve())
@@ -287,7 +287,7 @@ class StoredStudy:
         return self
 
     def snapshot(self) -> Snapshot:
-        """Give the study and its runs as they are now: what `daedal.studies.snapshot` and others draw from."""
+        """Return the study and its runs at this moment, for figures and tables."""
         if not self.store.exists():
             return Snapshot(study=self.spec, runs={}, confirm=self._order.confirm or 0)
         return read_store(self.store, study=self.spec)
@@ -307,7 +307,7 @@ class StoredStudy:
         return TerminalTable(study=now.study, runs=now.runs, confirm=now.confirm, test=test, holm=holm, sizes=sizes)
 
     def frame(self) -> DataFrame:
-        """Give everything about every run of the study as a pandas data frame, one row a run."""
+        """Return all runs of the study as a pandas data frame with one row per run."""
         names = {cell.key: (cell.problem.name, cell.algorithm.name) for cell in self.spec.cells()}
         if not self.store.exists():
             return frame_of([], COLUMNS)

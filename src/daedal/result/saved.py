@@ -74,8 +74,11 @@ def record_to_json(record: Generation) -> dict[str, Json]:
 
 def record_from_json(kept: Mapping[str, Any]) -> Generation:
     """Return the record that `record_to_json` gave."""
-    info = {str(name): value for name, value in kept["info"].items() if isinstance(value, int | float)}
-    figures = {name: kept[name] for name in _FIGURES}
+    try:
+        info = {str(name): value for name, value in kept["info"].items() if isinstance(value, int | float)}
+        figures = {name: kept[name] for name in _FIGURES}
+    except (KeyError, AttributeError) as error:
+        raise ValueError(f"a record of a generation is damaged ({type(error).__name__}: {error})") from error
     if not all(isinstance(value, int | float) for name, value in figures.items() if name != "sd"):
         raise ValueError(f"expected numbers in a record, got {figures!r:.80}")
     return Generation(**figures, info=info)

@@ -107,7 +107,9 @@ class RunFile:
         self.description = _read_json(description, path)
         self._has_outcome = outcome is not None
         ((last,),) = self._query("SELECT max(number) FROM evaluations WHERE run = ?", run)
-        self.count: int = 0 if last is None else max(0, last + 1)
+        if not isinstance(last, int | None):
+            raise damaged(path, "the numbers of evaluations")
+        self.count = 0 if last is None else max(0, last + 1)
 
     # ------------------------------------------------------------ writing
 
@@ -308,7 +310,7 @@ class RunFile:
     def budgets(self) -> list[tuple[int, int | None]]:
         """The evaluations from which budgets hold, and the budgets, in the order of time."""
         rows = self._query("SELECT number, max_evaluations FROM budgets WHERE run = ? ORDER BY number", self.run)
-        if not all(isinstance(number, int) and isinstance(most, int | None) for number, most in rows):
+        if not all(isinstance(at, int) and (most is None or (isinstance(most, int) and most > 0)) for at, most in rows):
             raise damaged(self.path, "budgets")
         return rows
 

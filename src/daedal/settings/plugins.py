@@ -52,9 +52,9 @@ def load_file(path: str) -> ModuleType:
     """Run a Python file as a module, once, with its folder at the end of `sys.path`."""
     file = Path(path)
     if not file.is_file():
-        raise ValueError(f"expected a Python file at {path}, found none")
+        raise ValueError(f"no such file: {path}; name a Python file")
     if file.stat().st_size > _LARGEST_FILE:
-        raise ValueError(f"expected a Python file at {path}, found one of {file.stat().st_size:,} bytes")
+        raise ValueError(f"{path} is too large for a Python file ({file.stat().st_size:,} bytes)")
     return _loaded(file.absolute(), file_digest(path))
 
 

@@ -27,13 +27,11 @@ def read_plain_file(path: str | os.PathLike[str], what: str, *, most: int = LARG
         plain = stat.S_ISREG(os.stat(path).st_mode)
         data = _whole(path, most) if plain else b""
     except FileNotFoundError as error:
-        raise restated(error, f"expected {what} at {path}, found nothing there; check the name") from error
+        raise restated(error, f"cannot read {what}: found nothing at {path}; check the name") from error
     except (OSError, ValueError) as error:  # no path can have a byte 0
-        raise ValueError(
-            f"expected {what} at {path}, could not read it: {getattr(error, 'strerror', error)}"
-        ) from error
+        raise ValueError(f"cannot read {what} at {path}: {getattr(error, 'strerror', error)}") from error
     if not plain:  # it may never end, or wait for somebody to write
-        raise ValueError(f"expected {what} at {path}, found something that is not a plain file; name a file")
+        raise ValueError(f"cannot read {what}: {path} is not a plain file; name a file")
     return _checked(data, path, what, most)
 
 
@@ -41,14 +39,14 @@ def read_text_input(path: str | os.PathLike[str], what: str, *, most: int = LARG
     """Read a file of text, or standard input where the path is "-"; refuse what is no text."""
     if os.fspath(path) == "-":
         if sys.stdin is None:
-            raise ValueError(f"expected {what} on standard input, but it is closed; name a file")
+            raise ValueError(f"cannot read {what}: standard input is closed; name a file")
         data = _checked(_pieces(sys.stdin.buffer, most), "standard input", what, most)
     else:
         data = read_plain_file(path, what, most=most)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"expected {what} in {path}, but it is no text: {error}") from error
+        raise ValueError(f"cannot read {what}: {path} is not text ({error})") from error
 
 
 def _whole(path: str | os.PathLike[str], most: int) -> bytes:
@@ -66,5 +64,5 @@ def _pieces(file: IO[bytes], most: int) -> bytes:
 
 def _checked(data: bytes, name: object, what: str, most: int) -> bytes:
     if len(data) > most:
-        raise ValueError(f"expected {what} of at most {readable_bytes(most)}, got more from {name}; name another file")
+        raise ValueError(f"{name} is too large for {what}; the maximum is {readable_bytes(most)}")
     return data

@@ -53,21 +53,20 @@ def is_device(path: str | os.PathLike[str]) -> bool:
 def check_place(path: str | os.PathLike[str], kind: Kind) -> None:
     """Refuse a place that a file of a kind cannot be written to, or where it would destroy something else."""
     place, folder = Path(path), os.path.dirname(os.path.abspath(path))
-    wanted = f"expected a file to write {kind.what} to"
+    wanted = f"cannot write {kind.what}"
     if os.path.isdir(place):
-        raise IsADirectoryError(f"{wanted}, got the folder {path}; name a file in it")
+        raise IsADirectoryError(f"{wanted} to {path}, which is a folder; name a file in it")
     if os.path.islink(place) and not os.path.exists(place):
-        raise OSError(f"{wanted}, got {path}, a link that leads nowhere; name another file")
+        raise OSError(f"{wanted} to {path}, a link that leads nowhere; name another file")
     if is_device(place):  # which must not be replaced
-        raise OSError(f"{wanted}, got {path}, which is not a plain file; name another one")
+        raise OSError(f"{wanted} to {path}, which is not a plain file; name another one")
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"cannot write {kind.what} to {path}: there is no folder {folder}; make it first")
     if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(f"cannot write {kind.what} to {path}: Permission denied in {folder}; name another place")
     if os.path.exists(place) and not kind.owns(place):
         raise FileExistsError(
-            f"expected a new file, or {kind.what} to replace, at {path}, found something else, which stays as it is; "
-            "name another file"
+            f"cannot write {kind.what} to {path}: it holds something else, which stays as it is; name another file"
         )
 
 
@@ -77,7 +76,7 @@ def check_apart(named: Mapping[str, str | os.PathLike[str] | None]) -> None:
     for index, (option, path) in enumerate(given):
         for other, second in given[:index]:
             if any(_is_same(*pair) for pair in _pairs(path, second)):
-                raise ValueError(f"expected files of their own for {other} and {option}, got {second} and {path}")
+                raise ValueError(f"{other} and {option} name the same file ({second} and {path}); name two files")
 
 
 def _pairs(path: str, other: str) -> Iterator[tuple[str, str]]:

@@ -212,7 +212,7 @@ def test_a_file_can_be_followed_by_settings(tmp_path: Path, monkeypatch: pytest.
         ("mkp:three.mkp,problme=1", "'problem'"),
         ("mkp:three.mkp,problem=1,problem=2", "twice"),
         ("qubo:tiny.qubo,problem=2", "1 problem, got problem=2"),
-        ("qubo:n=3", "found nothing there"),
+        ("qubo:n=3", "found nothing at"),
     ],
 )
 def test_files_and_settings_that_do_not_fit_are_refused(

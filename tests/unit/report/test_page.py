@@ -73,7 +73,7 @@ def test_a_report_replaces_a_report_and_nothing_else(tmp_path: Path) -> None:
     assert place.read_bytes() == first  # the same run, the same bytes
     other = tmp_path / "mine.html"
     other.write_text("<!DOCTYPE html>\n<p>mine")
-    with pytest.raises(FileExistsError, match="found something else"):
+    with pytest.raises(FileExistsError, match="holds something else"):
         result.report(other)
     assert other.read_text().endswith("mine")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.html", "report.html"]
