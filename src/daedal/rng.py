@@ -59,7 +59,7 @@ def check_seed(seed: int | None) -> int:
     if seed is None:
         return secrets.randbits(32)
     if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"expected a seed that is a whole number of at least 0, or none, got seed={seed!r}")
+        raise ValueError(f"seed={seed!r} is neither None nor a whole number of at least 0")
     return int(seed)
 
 

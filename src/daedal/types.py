@@ -49,10 +49,10 @@ def to_text(row: Bits) -> str:
 def from_text(text: str) -> Bits:
     """Read a string of 0 and 1 as one row, shape (n,)."""
     if set(text) - {"0", "1"}:
-        raise ValueError(f"expected a string of 0 and 1, got {text!r}")
+        raise ValueError(f"{text!r} is not a string of 0 and 1")
     return np.frombuffer(text.encode("ascii"), dtype=np.uint8) - np.uint8(ord("0"))
 
 
 def words_of(n: int) -> int:
-    """Give the number of 64-bit words that hold n bits."""
+    """Return the number of 64-bit words that hold n bits."""
     return -(-n // 64)

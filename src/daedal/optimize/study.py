@@ -215,10 +215,10 @@ def study(
     path = Path(store).absolute()
     if problems is None and algorithms is None:
         if given:
-            raise TypeError(f"expected problems and algorithms with {', '.join(given)}, or the store alone, to open it")
+            raise TypeError(f"{', '.join(given)} need problems and algorithms; to open a study, give the store alone")
         return StoredStudy(read_store(path, number=number).study, path, confirm, full_grid, opened=True)
     if problems is None or algorithms is None or number is not None:
-        raise TypeError("expected problems and algorithms, or neither, and a number, to open the study of a store")
+        raise TypeError("give problems and algorithms to define a study, or only a store (and a number) to open one")
     given["problems"] = list(map(problem_part, listed(problems)))
     given["algorithms"] = list(map(algorithm_part, listed(algorithms)))
     return StoredStudy(Study.from_dict(given, folder=Path.cwd()), path, confirm, full_grid)
@@ -293,7 +293,7 @@ class StoredStudy:
         return read_store(self.store, study=self.spec)
 
     def table(self, *, sizes: bool = False, test: Test = "signed-rank", holm: bool = False) -> TerminalTable:
-        """Give the table so far, which prints itself, and has `markdown`, `latex`, `csv`, `json`, `html` and `frame`.
+        """Return the table so far. It has the methods `markdown`, `latex`, `csv`, `json`, `html` and `frame`.
 
         Parameters
         ----------

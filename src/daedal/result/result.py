@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Solution(NamedTuple):
-    """A row that was evaluated, shape (n,), and its value."""
+    """An evaluated candidate, shape (n,), and its value."""
 
     x: Bits
     fitness: float
@@ -33,63 +33,62 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
-    """What a run found, and how.
+    """Result of a run: the best solution, and how it was found.
 
     Attributes
     ----------
     x
-        The best bits, shape (n,), in the order of the objective's own variables.
+        The best bits, shape (n,), in the order of the objective's variables.
     fitness
-        Their value, as the objective gave it; where values scatter, the mean of several.
+        Their objective value. If the objective is noisy, the mean of several values.
     standard_error, measurements
-        Where values scatter: the standard error of that mean, and how many evaluations it is the mean of, none of which
-        had a part in the choice of x. None, and 1, for an exact objective.
+        If the objective is noisy: the standard error of this mean, and the number of its values. None of them was used
+        to choose x. Otherwise None and 1.
     feasible
-        Whether anything feasible was found; where every value was -inf (inf when minimising), or every row violated a
-        constraint, it was not, and x is the best of these solutions.
+        True if x is feasible. Otherwise nothing feasible was found, and x is the best of the infeasible candidates.
     violation, violations
-        By how much x violates constraints, in sum and each, in their order; 0 where it is feasible. The sum is inf
-        where the value says that x is infeasible.
+        By how much x violates the constraints, in total and each. The total is 0 if x is feasible, and inf if its value
+        is -inf.
     success
-        Whether the target, or the known optimum, was reached; None where neither is known.
+        True if the target or the known optimum was reached. None if there is neither.
     stop
-        Why the run ended; `stop.message` says it in a sentence.
+        Why the run ended. `stop.message` says it in a sentence.
     evaluations, evaluations_to_best
-        Calls of the objective, one per candidate, in all and up to the batch that found x. `max_evaluations` limits
-        them, and evaluations that fail are included.
+        Calls of the objective, one per candidate, in total and up to the batch that found x. `max_evaluations` limits
+        them, and failed evaluations are included.
     failed, failures
-        How many of them failed, and the first of these, with the reasons.
+        Number of failed evaluations, and the first of them with their reasons.
     repeated
         Candidates that were free, because they were repeated or known.
     batches
-        Batches in which they were asked for; what can be evaluated side by side is in one batch.
+        Number of batches. The candidates of a batch can be evaluated at the same time.
     generations
-        Generations after the first one.
+        Number of generations after the first one.
     seconds
-        Time on the clock.
+        Wall-clock time.
     cpu_seconds, cpu_seconds_to_best
-        CPU time of this process in all, and up to the generation that found x. The objective's is included, the
-        compilation of kernels is not.
+        CPU time of this process, in total and up to the generation that found x. It includes the objective, but not
+        the compilation of kernels.
     history
-        One record a generation.
+        One record per generation.
     algorithm, settings, popsize, seed
-        What was run; popsize is None for an algorithm without a population size.
+        The algorithm and its settings. `popsize` is None for an algorithm without a population size.
     optimum
         The known optimum of the problem, or None.
     explanation
-        What the algorithm chose to do, and why, in a sentence; nothing where it had no choice.
+        What the algorithm chose to do, and why. Empty if it had no choice.
     space, names
-        The space, or the names of the bits, where any were given; a subset of columns with names has both.
+        The space, or the names of the bits, if there are any.
     problem
-        What the objective is called.
+        Name of the objective.
     minimize
-        Whether small values were looked for.
+        If True, smaller values are better.
     limits
-        What would have ended the run; its target is that of the user, beside which there may be an optimum.
+        The limits of the run. Its target is the one that was passed, not the known optimum.
     again
-        One line that makes the run again: a command, or a line of Python where the objective is a function.
+        One line that repeats the run: a command, or a line of Python if the objective is a function.
     trace
-        What the search looked like on the way, and what it learned; None where nobody kept it.
+        Populations, training curves and what the search learned, for reports and plots. None if nothing was kept.
 
     Examples
     --------
@@ -146,13 +145,13 @@ class Result:
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """The best bits as booleans, shape (n,): `X.columns[result.mask]` are those that are chosen."""
+        """The best bits as booleans, shape (n,). For example, `X.columns[result.mask]` are the chosen columns."""
         return self.x.astype(np.bool_)
 
     def top(self, count: int = 10) -> list[Solution]:
-        """Give the best different rows that were evaluated, best first: at most 100 are kept.
+        """Return the best candidates that were evaluated, the best first. At most 100 are kept.
 
-        Where values scatter, or rows were not remembered, it is x alone.
+        If the objective is noisy, this is x alone.
 
         Examples
         --------
@@ -167,17 +166,16 @@ class Result:
         return [Solution(x, value) for x, value in best]
 
     def values(self, x: Bits) -> dict[str, Value]:
-        """Give what a row, shape (n,), stands for, by name: x0, x1, ... where bits have no names."""
+        """Return the values of a candidate by name. Bits without names are called x0, x1, ..."""
         if self.space is not None:
             return self.space.value(x)
         names = self.names or [f"x{i}" for i in range(self.n)]
         return dict(zip(names, x.astype(np.bool_).tolist(), strict=True))
 
     def frame(self, count: int = 1) -> DataFrame:
-        """Give the best solutions as a pandas data frame: their values by name, and their fitness.
+        """Return the best solutions as a pandas data frame with their values by name and a column "fitness".
 
-        There is one row, the best one, unless more are asked for: see `top`. It can be given to another run as
-        `initial`.
+        You can pass it to another run as `initial`.
         """
         try:
             import pandas
@@ -188,11 +186,11 @@ class Result:
 
     @property
     def score(self) -> float:
-        """What the run counts for beside others: its fitness, or the worst there is, where nothing is feasible."""
+        """The value by which runs are compared: the fitness, or the worst possible value if nothing is feasible."""
         return self.fitness if self.feasible or not self.history else self.history[-1].best
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page that shows the run: one HTML file, which replaces a report that is there, and nothing else.
+        """Write a report of the run: one HTML file. An existing report is replaced, any other file is kept.
 
         It opens in any browser, without a network. Needs Plotly: pip install "daedal[report]".
 

@@ -34,7 +34,7 @@ def again_line(config: RunConfig) -> str:
 
 
 def _changed(config: RunConfig) -> dict[str, object]:
-    """Give the keywords that are not as they are by themselves."""
+    """Return the keywords that differ from their defaults."""
     algorithm = config.algorithm
     found: dict[str, object] = {} if algorithm.name == "auto" else {"algorithm": algorithm.name}
     found["seed"] = config.seed
@@ -55,6 +55,6 @@ def _changed(config: RunConfig) -> dict[str, object]:
 
 
 def _function_name(config: RunConfig) -> str:
-    """Give the name of a function, or f where it has none that Python could read."""
+    """Return the name of a function, or f if its name is no Python identifier."""
     name = objective_name(config.objective).rpartition(":")[2]
     return name if name.isidentifier() else "f"

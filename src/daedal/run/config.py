@@ -124,7 +124,7 @@ class RunConfig:
             If True, keep a trace.
         """
         if callback is not None and not callable(callback):
-            raise TypeError(f"expected a function as callback, got callback={callback!r}")
+            raise TypeError(f"callback={callback!r} is not a function")
         given = self.algorithm
         config = self._resolved()
         if warn and (self.file is None or not os.path.exists(self.file)):

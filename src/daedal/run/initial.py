@@ -26,7 +26,7 @@ Initial: TypeAlias = "Solutions | tuple[Solutions, NDArray[Any]]"
 def read_initial(
     initial: Initial | None, objective: BoundObjective, names: Sequence[str] | None = None
 ) -> tuple[Bits | None, Fitness | None]:
-    """Give the rows to begin with, in the optimizer's order, and their values if they are known."""
+    """Return the initial candidates in the order of the search, and their values if they are known."""
     if initial is None:
         return None, None
     paired = isinstance(initial, tuple) and len(initial) == 2 and not holds_values(initial)
@@ -44,15 +44,13 @@ def read_initial(
 
 def _bits(given: object, objective: BoundObjective) -> Bits:
     if holds_values(given):
-        raise ValueError(
-            "expected initial rows of 0 and 1, got values by name, which need a space or names of variables"
-        )
+        raise ValueError("initial values by name need a space or names of variables; give rows of 0 and 1 instead")
     array = np.asarray(given)
     if array.ndim != 2 or array.dtype.kind not in "iub" or not np.isin(array, (0, 1)).all():
         by_name = "values by name, or " if objective.space is not None else ""
         raise ValueError(
-            f"expected {by_name}initial rows of 0 and 1, shape (rows, {objective.n}), got shape={array.shape}, "
-            f"dtype={array.dtype}"
+            f"initial candidates must be {by_name}rows of 0 and 1, shape (rows, {objective.n}); got "
+            f"shape={array.shape}, dtype={array.dtype}"
         )
     rows = np.ascontiguousarray(array, dtype=np.uint8)
     check_bits(rows, objective.n)
@@ -63,15 +61,15 @@ def _values(given: object, given_rows: Bits) -> Fitness:
     rows = len(given_rows)
     numbers = as_numbers(given, source="as values of the initial rows")
     if numbers.shape != (rows,):
-        raise ValueError(f"expected {rows} values for {rows} initial rows, got shape={numbers.shape}")
+        raise ValueError(f"{rows} initial candidates need {rows} values; got shape={numbers.shape}")
     if np.isnan(numbers).any():
         first = int(np.isnan(numbers).argmax())
-        raise ValueError(f"expected a number as the value of each initial row, got nan in row {first + 1}")
+        raise ValueError(f"the value of initial candidate {first + 1} is nan; give a number")
     known: dict[bytes, float] = {}
     for row, value in zip(given_rows, numbers.tolist(), strict=True):
         if known.setdefault(row.tobytes(), value) != value:
             raise ValueError(
-                f"expected one value for each initial row, got {known[row.tobytes()]:g} and {value:g} for the same; "
-                "where values scatter, give the rows alone"
+                f"an initial candidate has two values, {known[row.tobytes()]:g} and {value:g}; if the objective is "
+                "noisy, give the candidates alone"
             )
     return numbers

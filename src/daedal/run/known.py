@@ -162,7 +162,7 @@ def _rows(source: Any) -> Iterator[Mapping[Any, Any]]:
     else:
         for row in source:
             if not isinstance(row, Mapping):
-                raise TypeError(f"expected earlier evaluations as dicts, got {row!r:.80}")
+                raise TypeError(f"an earlier evaluation must be a dict; got {row!r:.80}")
             yield row
 
 

@@ -204,7 +204,7 @@ class Run:
             self._judge()
 
     def _run_as_workers_get_free(self) -> None:
-        """Give each worker the next candidate as soon as it is free.
+        """Hand each worker the next candidate as soon as it is free.
 
         The searches see one value at a time, in the order of arrival, so that recorded values have the same effect.
         """
@@ -572,7 +572,7 @@ def _number(name: str, value: object) -> float:
         return int(value)
     if isinstance(value, Real):
         return float(value)
-    raise TypeError(f"expected numbers by name in a report of the search, got {name}={value!r}")
+    raise TypeError(f"the search reported {name}={value!r}, which is not a number")
 
 
 def with_best(error: Exception, best: BestSoFar | None) -> Exception:

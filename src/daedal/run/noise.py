@@ -25,7 +25,7 @@ class Noise:
         if self.repeats is not None:
             check_whole("repeats", self.repeats, least=1)
             if self.repeats > MOST_REPEATS:
-                raise ValueError(f"expected at most {MOST_REPEATS:,} repeats, got repeats={self.repeats}")
+                raise ValueError(f"repeats={self.repeats} is too large; the maximum is {MOST_REPEATS:,}")
 
     def search_evaluations(self, evaluations: int) -> int:
         """Return how many of the evaluations are for the search."""
@@ -40,7 +40,7 @@ def noise_of(noisy: bool, repeats: int | None, *, initial: object = None) -> Noi
         return None
     if isinstance(initial, tuple):
         raise ValueError(
-            "expected initial rows without values for a noisy objective, got values: each row is evaluated anew; give "
-            "the rows alone"
+            "initial values cannot be used with a noisy objective, because all candidates are measured; give the "
+            "candidates alone"
         )
     return Noise(repeats=repeats)

@@ -162,7 +162,7 @@ def _objective(path: str | os.PathLike[str], kept: Mapping[str, Any], given: Any
     name, spec = str(kept["objective"]), kept["spec"]
     if given is not None:
         if _essence(spec) != _essence(given if isinstance(given, str) else None):
-            raise ValueError(f"expected the objective of the run, {name!r}, got {objective_name(given)!r}")
+            raise ValueError(f"the run is of the objective {name!r}, not of {objective_name(given)!r}")
         return given
     if spec is None:
         raise ValueError(
@@ -171,7 +171,7 @@ def _objective(path: str | os.PathLike[str], kept: Mapping[str, Any], given: Any
         )
     file = problem_file(spec)[1]
     if file is not None and not os.path.isfile(file):
-        raise ValueError(f"expected the file of the problem {spec!r} that the run was on, found none; name it again")
+        raise ValueError(f"the file of the problem {spec!r} is missing; name the problem again")
     return str(spec)
 
 
@@ -191,7 +191,7 @@ def _algorithm(kept: Mapping[str, Any], given: AnyAlgorithm | None) -> Algorithm
         raise ValueError(f"{chosen.source} has changed since the run began; restore its content, or start over")
     if chosen.kind != kind:
         raise ValueError(
-            f"expected the algorithm of the run, {name!r} ({kind}), got {chosen.name!r} ({chosen.kind}); give it as "
+            f"the run used the algorithm {name!r} ({kind}), not {chosen.name!r} ({chosen.kind}); give it as "
             "algorithm=... (--algorithm)"
         )
     now = {key: repr(plain(value)) for key, value in chosen.settings().items()}

@@ -141,7 +141,7 @@ class RunFile:
         if numbers is None:
             numbers = range(first, first + size)
         if not len(keys) == size == len(numbers):
-            raise ValueError(f"expected one value for each candidate, got {size} for {len(keys)}")
+            raise ValueError(f"{len(keys)} candidates need {len(keys)} values; got {size}")
         if not size:
             return
         if self._has_outcome:  # the run continues

@@ -107,12 +107,12 @@ class Tracer:
 
 
 def shares(look: Look) -> NDArray[np.float32]:
-    """Give the share of ones of each variable, shape (n,)."""
+    """Return the share of ones of each variable, shape (n,)."""
     return look.ones.astype(np.float32) / np.float32(_FULL)
 
 
 def _thinned(curve: TrainingCurve | None) -> TrainingCurve | None:
-    """Give a curve with no more points than anybody can see."""
+    """Return a curve with no more points than one can see."""
     if curve is None or len(curve.epochs) <= _MOST_MEASUREMENTS:
         return curve
     chosen = np.linspace(0, len(curve.epochs) - 1, _MOST_MEASUREMENTS).astype(np.intp)

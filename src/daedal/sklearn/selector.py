@@ -241,7 +241,7 @@ def _number(name: str, given: object, features: int) -> int:
         return int(given)
     if isinstance(given, Real) and not isinstance(given, bool | Integral) and 0 < float(given) <= 1:
         return max(1, math.floor(float(given) * features + 1e-9))  # 0.29 * 100 is below 29
-    raise ValueError(f"expected {name} to be a whole number from 1, or a share above 0 up to 1.0, got {given!r}")
+    raise ValueError(f"{name}={given!r} is neither a whole number of at least 1 nor a share of at most 1.0")
 
 
 def default_evaluations(features: int, most: int) -> int:

@@ -22,7 +22,7 @@ class System(Protocol):
         """Put the bytes of an open file on the disk."""
 
     def link(self, src: Path, dst: Path, /) -> None:
-        """Give a file a second name."""
+        """Add a second name to a file."""
 
     def replace(self, src: Path, dst: Path, /) -> None:
         """Rename a file, in place of the one that has the name."""
@@ -58,7 +58,7 @@ def replace_file(
 
 
 def restated(error: OSError, sentence: str) -> OSError:
-    """Give an error of the same kind and number, with a sentence for its text."""
+    """Return an error of the same type and number with another text."""
     new = type(error)(sentence)
     new.errno = error.errno
     return new

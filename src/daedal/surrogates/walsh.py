@@ -199,7 +199,7 @@ def _checked(x: Bits, values: Fitness) -> tuple[Bits, Fitness]:
     """Return rows as uint8 and values as float64; refuse others, and arrays that do not fit together."""
     x = np.asarray(x)
     if x.ndim != 2 or x.shape[1] == 0 or x.dtype.kind not in "iu" or (x.size and (x.min() < 0 or x.max() > 1)):
-        raise ValueError(f"expected rows of 0 and 1, shape (rows, n), got shape={x.shape}, dtype={x.dtype}")
+        raise ValueError(f"x must be rows of 0 and 1, shape (rows, n); got shape={x.shape}, dtype={x.dtype}")
     values = as_numbers(values, source="as values")
     if values.shape != x.shape[:1]:
         raise ValueError(f"{len(x)} rows need {len(x)} values; got values.shape={values.shape}")

@@ -11,7 +11,7 @@ ROWS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
 
 
 def test_two_values_for_one_row_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"one value for each initial row, got 1 and 2"):
+    with pytest.raises(ValueError, match="two values, 1 and 2"):
         daedal.maximize(lambda x: x.sum(axis=1), 3, initial=(ROWS, [1.0, 3.0, 2.0]))
     result = daedal.maximize(lambda x: x.sum(axis=1), 3, initial=(ROWS, [1.0, 3.0, 1.0]), seed=1)
     assert result.fitness == 3
