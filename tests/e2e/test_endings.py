@@ -211,7 +211,7 @@ def test_a_program_is_named_again_to_resume_its_run(
         (("run.db", "--algorithm", "nobody"), "'nobody'"),
         (("run.db", "--workers", "0"), "workers=0"),
         (("run.db", "--persistent", "trap:k=5,n=20"), "--persistent"),
-        (("run.db", "--known", "run.db"), "files of their own"),
+        (("run.db", "--known", "run.db"), "name the same file"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
 )

@@ -102,13 +102,13 @@ def test_two_options_do_not_share_a_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "linked").symlink_to("both")
-    refused(here(*SOLVE, *words), "files of their own")
+    refused(here(*SOLVE, *words), "name the same file")
     assert os.listdir(tmp_path) == ["linked"]
 
 
 def test_a_source_survives_its_own_command(mine: Path, here: Cli, refused: Refused) -> None:
     before = mine.read_bytes()
-    refused(here("solve", f"{mine}:ones", "--n", 10, "-a", "umda", "--run", mine), "files of their own")
+    refused(here("solve", f"{mine}:ones", "--n", 10, "-a", "umda", "--run", mine), "name the same file")
     assert mine.read_bytes() == before
     assert os.listdir(mine.parent) == [mine.name]
 

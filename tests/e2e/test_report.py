@@ -109,7 +109,7 @@ def test_what_cannot_be_reported_is_one_line(here: Cli, refused: Refused, folder
         ("run.db", "-o", "x.html", "--watch"): "cannot be combined",
         ("run.db", "-o", "-"): "standard output",
         ("run.db", "-o", "x.html", "--port", "80"): "--watch",
-        ("run.db", "-o", "run.db"): "files of their own",
+        ("run.db", "-o", "run.db"): "name the same file",
         ("run.db", "-o", "text.html"): "stays as it is",
         ("run.db", "-o", "no/x.html"): "no folder",
         ("run.db", "-o", "x.html", "--study", "1"): "store of a study",
