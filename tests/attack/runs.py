@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -111,11 +112,11 @@ def undisturbed_study() -> Any:
 @contextmanager
 def alone() -> Iterator[Path]:
     """Make a folder for a run, and remove it."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "here"
-        folder.mkdir()
-        furnish(folder)
-        yield folder
+    root = Path(tempfile.mkdtemp())  # not TemporaryDirectory, which the forks would remove
+    (root / "here").mkdir()
+    furnish(root / "here")
+    yield root / "here"
+    shutil.rmtree(root)
 
 
 STUDYING = ["study", "run", "study.toml", "--store", "study.db", "--workers", "2"]

@@ -92,7 +92,9 @@ def _usage_message(error: Any) -> str:
     if first.get("type") in numbers and getattr(error, "param", None) is not None:
         message = f"{'/'.join(error.param.opts)} must be {numbers[first['type']]}, got {first['input']!r}"
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "daedal"
-    return f"{message.removesuffix('.')}; see {path} --help"
+    return (
+        f"{message} See {path} --help" if message.endswith("?") else f"{message.removesuffix('.')}; see {path} --help"
+    )
 
 
 def _folder_exists() -> bool:

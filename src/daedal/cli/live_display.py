@@ -197,7 +197,7 @@ class LiveDisplay:
         if (budget := self._budget(progress)) is not None:
             share, text = budget
             bar = Table.grid(padding=(0, 2))
-            length = max(5, min(_LONGEST_BAR, self.console.width - len(text) - 2))
+            length = max(5, min(_LONGEST_BAR, self.console.width - len(text) - 5))  # and room for ^C
             bar.add_row(ProgressBar(total=1.0, completed=share, width=length), Text(text))
             parts.append(bar)
         return Group(*parts)

@@ -7,6 +7,7 @@ import math
 import os
 from typing import TYPE_CHECKING
 
+from daedal.limits import StopReason
 from daedal.settings.checks import counted, printable
 from daedal.settings.plugins import is_file_spec
 from daedal.spaces.variables import Value
@@ -27,6 +28,8 @@ def verdict(result: Result) -> str:
     """Return one or two words for how the run ended."""
     if not result.feasible:
         return "nothing feasible found"
+    if result.success is None and result.stop is StopReason.INTERRUPTED:
+        return "interrupted"
     return {True: "solved", False: "not solved", None: "done"}[result.success]
 
 
