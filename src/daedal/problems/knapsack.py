@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
-from daedal.problems.text_file import MOST_VARIABLES, WordReader, is_whole, read_lines
+from daedal.problems.text_file import MOST_VARIABLES, WordReader, read_lines
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
@@ -233,7 +233,7 @@ def _best_known(path: Path, name: str) -> float | None:
         return None
     for line in read_lines(beside, "a list of best values", "text"):
         words = line.split()
-        if len(words) == 2 and words[0] == name and is_whole(words[1]):
+        if len(words) == 2 and words[0] == name and words[1].isdigit():
             return float(words[1])
     return None
 

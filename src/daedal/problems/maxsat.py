@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,15 +15,7 @@ from numpy.typing import NDArray
 from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
 from daedal.problems.exact import QUICK_MEMORY, SumOfTables
-from daedal.problems.text_file import (
-    MOST_VARIABLES,
-    as_whole,
-    bad,
-    is_whole,
-    read_best_known,
-    read_lines,
-    shown,
-)
+from daedal.problems.text_file import MOST_VARIABLES, WordReader, read_best_known, shown
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
 
@@ -290,27 +281,9 @@ def _row(n: int, held: tuple[int, ...]) -> Bits:
 
 # ------------------------------------------------------------ files
 
-_WHAT = "a MAX-SAT file"
 _HEADER = "`p cnf n m`, `p wcnf n m` or `p wcnf n m top`"
 _MOST_WEIGHT = 10**15
 _TOP_DIGITS = 20  # such weights go up to 2^64
-
-
-@dataclass
-class _Reading:
-    """What has been read so far."""
-
-    path: Path
-    line: int = 0
-    n: int = 0
-    count: int | None = None  # clauses that were announced
-    weighted: bool = False
-    top: int | None = None  # clauses of this weight, or more, are hard
-    largest: int = 0  # variable seen
-    clauses: list[list[int]] = field(default_factory=list)
-    weights: list[int] = field(default_factory=list)
-    hard: list[list[int]] = field(default_factory=list)
-    open: tuple[int | None, list[int]] | None = None  # a clause that has no 0 yet, and its weight, None if hard
 
 
 def read_maxsat(path: str | os.PathLike[str]) -> MaxSat:
@@ -334,99 +307,56 @@ def read_maxsat(path: str | os.PathLike[str]) -> MaxSat:
     ...     read_maxsat(path).optimum
     4.0
     """
-    reading = _Reading(Path(path))
-    lines = read_lines(path, _WHAT, _HEADER)
-    for words in _clause_lines(reading, lines):
-        for word in words:
-            _take(reading, word)
-        if reading.count is None and reading.open is not None:
-            raise bad(path, reading.line, "0 at the end of the clause", "the end of the line")
-    return _problem(reading, len(lines))
-
-
-def _clause_lines(reading: _Reading, lines: list[str]) -> Iterator[list[str]]:
-    """Return the words of all lines that are neither comments nor the header."""
-    begun = False
-    for reading.line, line in enumerate(lines, start=1):
-        words = line.split()
-        if not words or line.startswith("c"):
-            continue
-        if not begun and words[0] == "p":
-            _read_header(reading, line, words)
-        elif not begun and reading.path.suffix != ".wcnf":
-            raise bad(reading.path, reading.line, _HEADER, shown(line))
-        elif words == ["%"]:  # as in the files of SATLIB
-            if lines[reading.line :] not in ([], ["0"]):
-                raise bad(reading.path, reading.line + 1, "the end, or 0", shown(lines[reading.line]))
-            return
+    words = WordReader(path, "a MAX-SAT file", _HEADER, comments="c")
+    has_header = words.ahead == "p"
+    if not has_header and words.ahead and words.path.suffix != ".wcnf":
+        raise words.bad(_HEADER, shown(words.lines[0]))
+    n, count, weighted, top = _read_header(words) if has_header else (MOST_VARIABLES, None, True, None)
+    soft, weights, hard = list[list[int]](), list[int](), list[list[int]]()
+    while words.ahead and len(soft) + len(hard) != count:
+        weight = _weight(words, top, has_header=has_header) if weighted else 1
+        clause = list[int]()
+        while literal := words.whole(f"a literal in -{n}..{n}, or 0", least=-n, most=n):
+            clause.append(literal)
+            if not has_header and not words.ahead_in_line:
+                raise words.bad("0 at the end of the clause", "the end of the line")
+        if weight is None:
+            hard.append(clause)
         else:
-            reading.weighted |= not begun
-            yield words
-        begun = True
+            soft.append(clause)
+            weights.append(weight)
+    if has_header and len(soft) + len(hard) < (count or 0):
+        words.word("more clauses")  # raises
+    if words.ahead == "%":  # as at the end of the files of SATLIB
+        words.word("%")
+        words.whole("0, and the end", most=0)
+    words.end()
+    used = n if has_header else max((abs(literal) for clause in soft + hard for literal in clause), default=0)
+    if not used or not soft + hard:
+        raise words.bad("clauses with variables", "none")
+    problem = HardMaxSat(used, soft, weights, hard=hard) if hard else MaxSat(used, soft, weights)
+    return replace(problem, known_optimum=read_best_known(path, problem.total))
 
 
-def _read_header(reading: _Reading, line: str, words: list[str]) -> None:
-    counts = words[2:4]
-    top = words[4:]
-    plain = words[1:2] == ["cnf"] and not top
-    weighted = words[1:2] == ["wcnf"] and len(top) <= 1 and all(len(word) <= _TOP_DIGITS for word in top)
-    if not (plain or weighted) or len(counts) < 2 or not all(map(is_whole, counts)) or not all(map(str.isdigit, top)):
-        raise bad(reading.path, reading.line, _HEADER, shown(line))
-    reading.n = as_whole(
-        reading.path, reading.line, counts[0], f"n, the variables, in 1..{MOST_VARIABLES}", least=1, most=MOST_VARIABLES
-    )
-    reading.count, reading.weighted = int(counts[1]), weighted
-    reading.top = int(top[0]) if top else None
+def _read_header(words: WordReader) -> tuple[int, int, bool, int | None]:
+    """Read the line `p`: the numbers of variables and clauses, whether they have weights, and that of hard ones."""
+    line, kind = words.lines[words.line - 1], (words.word(_HEADER), words.word(_HEADER))[1]
+    n = words.whole(f"n, the variables, in 1..{MOST_VARIABLES}", least=1, most=MOST_VARIABLES)
+    count, top = words.whole(_HEADER), words.word(_HEADER) if words.ahead_in_line else ""
+    fits = not top or (kind == "wcnf" and top.isdigit() and len(top) <= _TOP_DIGITS)
+    if kind not in ("cnf", "wcnf") or not fits or words.ahead_in_line:
+        raise words.bad(_HEADER, shown(line))
+    return n, count, kind == "wcnf", int(top) if top else None
 
 
-def _take(reading: _Reading, word: str) -> None:
-    """Read the next word: the weight of a clause, a literal, or the 0 at its end."""
-    if reading.open is None:
-        if reading.count is not None and len(reading.clauses) + len(reading.hard) == reading.count:
-            raise bad(reading.path, reading.line, f"the end after {reading.count} clauses", shown(word))
-        reading.open = (_weight(reading, word) if reading.weighted else 1, [])
-        if reading.weighted:
-            return
-    most = MOST_VARIABLES if reading.count is None else reading.n
-    expected = f"a literal in -{most}..{most}, or 0"
-    literal = as_whole(reading.path, reading.line, word, expected, least=-most, most=most)
-    weight, literals = reading.open
-    if literal:
-        reading.largest = max(reading.largest, abs(literal))
-        literals.append(literal)
-        return
-    if weight is None:
-        reading.hard.append(literals)
-    else:
-        reading.clauses.append(literals)
-        reading.weights.append(weight)
-    reading.open = None
-
-
-def _weight(reading: _Reading, word: str) -> int | None:
-    """Return the weight of a soft clause, or None for a hard one."""
-    if reading.count is None and word == "h":
+def _weight(words: WordReader, top: int | None, *, has_header: bool) -> int | None:
+    """Read the weight of a soft clause; None for a hard one."""
+    word = words.ahead
+    is_top = top is not None and word.isdigit() and len(word) <= _TOP_DIGITS and int(word) >= top
+    if is_top or (word == "h" and not has_header):
+        words.word("h")
         return None
-    if reading.top is not None and word.isdigit() and len(word) <= _TOP_DIGITS and int(word) >= reading.top:
-        return None
-    return as_whole(reading.path, reading.line, word, "the weight of a clause", least=1, most=_MOST_WEIGHT)
-
-
-def _problem(reading: _Reading, lines: int) -> MaxSat:
-    """Make the problem that has been read; refuse a file that ends too early."""
-    found = len(reading.clauses) + len(reading.hard)
-    if reading.open is not None or (reading.count is not None and found < reading.count):
-        rest = "a literal, or 0" if reading.open else f"{(reading.count or 0) - found} more clauses"
-        raise bad(reading.path, lines + 1, rest, "the end")
-    n = reading.largest if reading.count is None else reading.n
-    if n == 0 or found == 0:
-        raise bad(reading.path, lines + 1, "clauses with variables", "none")
-    problem = (
-        HardMaxSat(n, reading.clauses, reading.weights, hard=reading.hard)
-        if reading.hard
-        else MaxSat(n, reading.clauses, reading.weights)
-    )
-    return replace(problem, known_optimum=read_best_known(reading.path, problem.total))
+    return words.whole("the weight of a clause", least=1, most=_MOST_WEIGHT)
 
 
 # ------------------------------------------------------------ kernels

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from daedal.compilation import EXACT, njit
 from daedal.problems.base import fill_fitness
 from daedal.problems.exact import SumOfTables
-from daedal.problems.text_file import as_number, as_whole, bad, is_whole, read_lines, shown
+from daedal.problems.text_file import WordReader, shown
 from daedal.settings.checks import check_whole
 from daedal.storage.atomic import replace_file
 from daedal.storage.inputs import LARGEST
@@ -177,32 +177,30 @@ def read_nk(path: str | os.PathLike[str]) -> NK:
     ...     read_nk(path)
     NK(n=1, k=0)
     """
-    lines = read_lines(path, NK_FILE.what, _HEADER, most=LARGEST)
-    n, k = _header(path, lines[0])
+    words = WordReader(path, NK_FILE.what, _HEADER, most=LARGEST)
+    n, k = words.whole(_HEADER), words.whole(_HEADER)
+    if k >= n:
+        raise words.bad("`n k` with 0 <= k < n", shown(words.lines[0]))
+    try:
+        check_tables(n, k)
+    except ValueError as error:
+        raise ValueError(f"{path}, line 1: {error}") from None
+    neighbors = np.empty((n, k + 1), dtype=np.int64)
+    for row in neighbors:
+        row[:] = [words.whole(f"a neighbor in 0..{n - 1}", most=n - 1) for _ in row]
+        if len(set(row.tolist())) < k + 1:
+            raise words.bad(f"{k + 1} different neighbors up to here", str(row.tolist()))
+    finite = {"least": -math.inf, "most": math.inf}
+    values = [words.number("a finite number", **finite) for _ in range(n * 2 ** (k + 1))]
     optimum = None
-    if len(lines) > 1 and lines[-1].startswith(_OPTIMUM):
-        optimum = as_number(path, len(lines), lines.pop().removeprefix(_OPTIMUM).strip())
-    split = 1 + n * (k + 1)
-    expected = split + n * 2 ** (k + 1)
-    if len(lines) < expected:
-        raise bad(path, len(lines) + 1, f"{expected - len(lines)} more numbers for n={n}, k={k}", "the end")
-    if len(lines) > expected:
-        raise bad(path, expected + 1, f"the end or `{_OPTIMUM} x`", shown(lines[expected]))
-    within = f"a neighbor in 0..{n - 1}"
-    neighbors = [as_whole(path, at, text, within, most=n - 1) for at, text in enumerate(lines[1:split], start=2)]
-    for start in range(0, len(neighbors), k + 1):
-        row = neighbors[start : start + k + 1]
-        if len(set(row)) < k + 1:
-            raise bad(path, start + 2, f"{k + 1} different neighbors from here on", str(row))
-    values = [as_number(path, at, text) for at, text in enumerate(lines[split:], start=split + 1)]
-    landscape = NK(
-        np.array(neighbors, dtype=np.int64).reshape(n, k + 1),
-        np.array(values, dtype=np.float64).reshape(n, 2 ** (k + 1)),
-        known_optimum=optimum,
-    )
+    if words.ahead == _OPTIMUM:
+        words.word(_OPTIMUM)
+        optimum = words.number("a finite number", **finite)
+    words.end()
+    landscape = NK(neighbors, np.array(values).reshape(n, 2 ** (k + 1)), known_optimum=optimum)
     exact = landscape.quick_optimum()
     if optimum is not None and exact is not None and not math.isclose(optimum, exact, rel_tol=1e-6, abs_tol=1e-6):
-        raise bad(path, len(lines) + 1, f"the optimum of the tables above, {exact:.10g}", f"{optimum:.10g}")
+        raise words.bad(f"the optimum of the tables above, {exact:.10g}", f"{optimum:.10g}")
     return landscape
 
 
@@ -227,20 +225,6 @@ def write_nk(nk: NK, path: str | os.PathLike[str]) -> None:
         lines.append(f"{_OPTIMUM} {float(nk.optimum)!r}")
     text = "\n".join(lines) + "\n"
     replace_file(path, lambda file: file.write(text.encode("ascii")), kind=NK_FILE)
-
-
-def _header(path: str | os.PathLike[str], text: str) -> tuple[int, int]:
-    words = text.split()
-    if len(words) != 2 or not all(map(is_whole, words)):
-        raise bad(path, 1, _HEADER, shown(text))
-    n, k = map(int, words)
-    if not k < n:
-        raise bad(path, 1, "`n k` with 0 <= k < n", shown(text))
-    try:
-        check_tables(n, k)
-    except ValueError as error:
-        raise ValueError(f"{path}, line 1: {error}") from None
-    return n, k
 
 
 # ------------------------------------------------------------ kernels
