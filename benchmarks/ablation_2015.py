@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from statistics import fmean
 
 from daedal.optimizers.registry import find_algorithm
 
@@ -17,7 +18,7 @@ from daedal.problems import Problem, shuffled
 from daedal.problems.registry import find_problem
 from daedal.rng import Stream, stream
 from daedal.run.config import RunConfig
-from daedal.studies.runner import run_all, summarise
+from daedal.studies.runner import run_all
 from daedal.types import Bits, Fitness
 
 PROBLEMS = ("trap:k=4,n=40", "trap:k=5,n=50", "hiff:n=64")
@@ -80,8 +81,9 @@ def main() -> None:
         cells = []
         for name in PROBLEMS:
             start = keys.index((variant, name)) * len(seeds)
-            summary = summarise([results[start + run] for run in range(len(seeds))])
-            cells.append(f"{summary.solved}/{summary.runs}, {summary.evaluations:,.0f}")
+            found = [results[start + run] for run in range(len(seeds))]
+            solved, to_best = sum(bool(one.success) for one in found), fmean(one.evaluations_to_best for one in found)
+            cells.append(f"{solved}/{len(found)}, {to_best:,.0f}")
         print(f"| {variant} | " + " | ".join(cells) + " |", flush=True)
 
 

@@ -89,7 +89,7 @@ def test_compare_and_studies(here: Cli, tmp_path: Path) -> None:
     alone = daedal.maximize("trap:k=4,n=20", seed=1, **how)
     algorithms = [word for own in OWN for word in ("--algorithm", own)]
     words = ("--runs", 2, "--popsize", 40, "--max-evaluations", 300, "--workers", 2, "--json")
-    found = read_report(here("compare", "trap:k=4,n=20", *algorithms, *words))["algorithms"]
+    found = read_report(here("compare", "trap:k=4,n=20", *algorithms, *words))["cells"]
     rows = {(one["algorithm"], row["seed"]): row["fitness"] for one in found for row in one["results"]}
     assert rows.keys() == {(name, seed) for name in ("climber", "Copies") for seed in (0, 1)}
     assert rows["climber", 1] == alone.fitness

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from daedal.studies.budgets import BudgetRow, analyse_budgets
+from daedal.studies.analysis import Row, analyse
 from daedal.studies.spec import Study
 from daedal.studies.store import Run
 
@@ -48,11 +48,11 @@ def some_runs() -> Runs:
     }
 
 
-def some_rows(runs: Runs | None = None) -> list[BudgetRow]:
+def some_rows(runs: Runs | None = None) -> list[Row]:
     """Give the table of these runs."""
-    return analyse_budgets(STUDY, some_runs() if runs is None else runs)
+    return analyse(STUDY, some_runs() if runs is None else runs)
 
 
-def rows_by_place(rows: list[BudgetRow]) -> dict[tuple[str, int, str], BudgetRow]:
+def rows_by_place(rows: list[Row]) -> dict[tuple[str, int | None, str], Row]:
     """Find a row by its problem, budget and algorithm."""
     return {(row.problem.name, row.budget, row.algorithm.name): row for row in rows}

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from daedal.studies.analysis import Effort, Entry, Measure, Row, analyse
-from daedal.studies.plan import LEVELS, Runs, Settled
+from daedal.studies.analysis import Measure, Row, analyse
+from daedal.studies.plan import Runs, Settled
 from daedal.studies.spec import Study, StudyProblem
 from daedal.studies.store import Run
 
@@ -71,27 +71,14 @@ def climbing_runs(made: int = 10) -> dict[str, dict[int, Run]]:
 def one_row(
     mean: float = 57_750.4, seconds: float = 0.03, *, name: str = "DAE-EDA", problem: StudyProblem = TRAP, **more: Any
 ) -> Row:
-    """Make a row whose levels all have the same entry; `more` belongs to its evaluations, its effort or itself."""
+    """Make a row at the level of 50 %; star and p are those of its evaluations."""
     marks = {key: more.pop(key) for key in ("star", "p") if key in more}
-    again = more.pop("confirmed", None)
-    effort = Effort(
-        popsize=1000,
-        **{"runs": 20, "solved": 19, "failed": 0, "complete": True} | more,
-        best=Measure(mean=20.0, sd=0.0),
+    given = {"runs": 20, "solved": 19, "complete": True, "popsize": 1000, "choice": Settled(1000)} | more
+    return Row(
+        problem=problem,
+        algorithm=dataclasses.replace(DAE, name=name),
+        level=50,
         evaluations_to_best=Measure(mean=mean, sd=18_250.0, **marks),
         cpu_seconds_to_best=Measure(mean=seconds, sd=0.004),
+        **given,
     )
-    entries = dict.fromkeys(LEVELS, Entry(choice=Settled(1000), effort=effort, confirmed=again))
-    return Row(problem=problem, algorithm=dataclasses.replace(DAE, name=name), entries=entries)
-
-
-ALL_FAILED = Effort(
-    popsize=1000,
-    runs=3,
-    solved=0,
-    failed=3,
-    complete=True,
-    best=None,
-    evaluations_to_best=None,
-    cpu_seconds_to_best=None,
-)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from enum import StrEnum
 from importlib import resources
@@ -21,19 +21,19 @@ from rich.text import Text
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.output import check_output, is_standard, say, shown, stdout_kept, write_line, write_pieces
 from daedal.cli.study_display import StudyDisplay
-from daedal.cli.study_tables import status_table, table_text, terminal_table
+from daedal.cli.study_tables import Laid, status_table, table_text
 from daedal.evaluation.executor_pool import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, MOST_WORKERS, available_cores, check_executor_timeout
 from daedal.plot.studies import check_figures, save_figures
 from daedal.settings.checks import counted, printable
 from daedal.studies.analysis import Test
-from daedal.studies.plan import Status, study_status
+from daedal.studies.plan import Status
 from daedal.studies.runner import MOST_CONFIRMED, Order, Progress, run_study
 from daedal.studies.snapshot import Snapshot, read_store
 from daedal.studies.spec import Study
 from daedal.studies.store import COLUMNS, Store
-from daedal.studies.tables import TABLES, StudyTable
-from daedal.studies.tables import export as exported
+from daedal.studies.tables import TABLE, StudyTable
+from daedal.studies.writers import export as exported
 
 _ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask
@@ -88,19 +88,17 @@ def test_named(name: TestName) -> Test:
 
 
 def write_table(table: StudyTable, form: Form, output: Path | None) -> None:
-    """Write a table in a format, with the paper's numbers beside ours where it has them."""
-    for name in table.unjudged:
-        say(f"{name}: no optimum or target is known, so no run can have solved it; see daedal study table --sizes")
+    """Write a table in a format."""
     if form is Form.RICH and is_standard(output):
-        Console(highlight=False).print(terminal_table(table))
+        Console(highlight=False).print(Laid(table.sheet()))
         return
-    pieces = {
-        Form.RICH: lambda: [table_text(table, _FILE_WIDTH).encode() + b"\n"],
-        Form.MARKDOWN: lambda: [table.markdown().encode()],
-        Form.LATEX: lambda: [table.latex().encode()],
+    texts: dict[Form, Callable[[], str]] = {
+        Form.RICH: lambda: table_text(table, _FILE_WIDTH) + "\n",
+        Form.MARKDOWN: table.markdown,
+        Form.LATEX: table.latex,
     }
-    written = pieces[form]() if form in pieces else table.exported(form.value)
-    write_pieces(written, output, TABLES[form.value])
+    pieces = [texts[form]().encode()] if form in texts else table.export(form.value)
+    write_pieces(pieces, output, TABLE)
 
 
 def write_figures(snapshot: Snapshot, problems: list[str], folder: Path) -> None:
@@ -139,15 +137,11 @@ def run_and_show(
     """Run a study, then show its table; after Ctrl-C the table so far."""
     with Store(path) as store:
         finished = run_with_display(study, store, order, dask=dask, dask_timeout=dask_timeout)
-        _, confirm, _ = store.study()  # an earlier order may have asked for it
-        runs = store.runs()
-    table = StudyTable(study=study, runs=runs, confirm=confirm, test=test, holm=holm)
-    write_table(table, form, None)
-    failed = table.failed
-    if failed:
-        have = "has" if failed == 1 else "have"
+    snapshot = read_store(path, study=study, histories=False)
+    write_table(StudyTable.of(snapshot, test=test, holm=holm), form, None)
+    if failed := snapshot.status().total("failed"):
         told = f"daedal study status --store {shlex.quote(shown(path))} says why"
-        say(f"{counted(failed, 'run')} of this study {have} failed: {told}")
+        say(f"{counted(failed, 'run')} of this study failed: {told}")
     if not finished:
         sys.exit(INTERRUPTED)
 
@@ -265,9 +259,7 @@ def status(
     number: Number = None,
 ) -> None:
     """Say how far the study of a store is, and what has failed."""
-    with Store(store, create=False) as opened:
-        study, confirm, full_grid = chosen_study(opened, number)
-        found = study_status(study, opened.runs(), confirm=confirm, full_grid=full_grid)
+    found = read_study(store, number).status()
     if as_json:
         totals = {name: found.total(name) for name in ("done", "failed", "left")}
         cells = [dataclasses.asdict(cell) for cell in found.cells]
@@ -290,13 +282,10 @@ def show_table(
 ) -> None:
     """Show the sizes that solve 50 and 90 % of the runs, or what each budget buys, and who is significantly better."""
     check_output(output, store)
-    with Store(store, create=False) as opened:
-        study, confirm, _ = chosen_study(opened, number)
-        runs = opened.runs()
+    snapshot = read_study(store, number)
     form = form or _by_suffix(output, {".md": Form.MARKDOWN, ".tex": Form.LATEX, ".csv": Form.CSV, ".json": Form.JSON})
-    form = form or Form.RICH
-    table = StudyTable(study=study, runs=runs, confirm=confirm, test=test_named(test), holm=holm, sizes=sizes)
-    write_table(table, form, output)
+    table = StudyTable.of(snapshot, test=test_named(test), holm=holm, sizes=sizes)
+    write_table(table, form or Form.RICH, output)
 
 
 def _by_suffix(output: Path | None, forms: Mapping[str, _Kind]) -> _Kind | None:
@@ -307,15 +296,13 @@ def _by_suffix(output: Path | None, forms: Mapping[str, _Kind]) -> _Kind | None:
     return forms.get(ending)
 
 
-def chosen_study(store: Store, number: int | None) -> tuple[Study, int, bool]:
-    """Give the study of a number, or the one last run; where there are others, say so."""
-    found = store.study(number)
-    known = store.studies()
-    if len(known) > 1:
-        which = known[-1] if number is None else number
-        others = ", ".join(str(one) for one in sorted(known) if one != which)
-        last = ", which was last run" if which == known[-1] else ""
-        say(f"{shown(store.path)}: study {which}{last}; --study shows another one: {others}")
+def read_study(store: Path, number: int | None, *, histories: bool = False) -> Snapshot:
+    """Read the study of a number, or the one last run; if there are others, say so."""
+    found = read_store(store, number=number, histories=histories)
+    if found.others:
+        which = "the one last run" if number is None else "chosen"
+        others = ", ".join(map(str, found.others))
+        say(f"{shown(store)}: study {found.number}, {which}; --study shows another one: {others}")
     return found
 
 
@@ -332,9 +319,7 @@ def plot(
 
     All as SVG, and as PNG with the extra `plot`.
     """
-    with Store(store, create=False) as opened:
-        study, _, _ = chosen_study(opened, number)
-    write_figures(read_store(store, study=study), problem or [], output)
+    write_figures(read_study(store, number, histories=True), problem or [], output)
 
 
 @app.command()
@@ -368,4 +353,4 @@ def export(
     if form is Export.PARQUET and output is None:
         raise ValueError("expected a file for Parquet, which is no text to be printed: -o runs.parquet")
     with Store(store, create=False) as opened:
-        write_pieces(exported(opened.rows(), form.value, COLUMNS), output, TABLES[form.value])
+        write_pieces(exported(opened.rows(), form.value, COLUMNS), output, TABLE)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
-from itertools import groupby
-from typing import TypeVar
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
+from rich.console import Group as RichGroup
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
@@ -19,21 +17,20 @@ from rich.text import Text
 
 from daedal.cli.live_display import Ticker
 from daedal.cli.output import captured_stderr, clock_time, standard_error
-from daedal.cli.study_tables import budget_table, rich_table
+from daedal.cli.study_tables import Laid
 from daedal.settings.checks import counted
-from daedal.studies.analysis import Row, analyse
-from daedal.studies.budgets import BudgetRow, analyse_budgets
 from daedal.studies.plan import Unsettled
 from daedal.studies.runner import Progress
+from daedal.studies.snapshot import Snapshot
+from daedal.studies.tables import StudyTable
+from daedal.studies.writers import Sheet
 
-_SECONDS_BETWEEN_TABLES = 1.0
-_SECONDS_BETWEEN_TICKS = 0.25  # of the line that moves
-_SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
+_SECONDS_PER_TABLE = 1.0
+_SECONDS_PER_TICK = 0.25  # of the line that moves
+_SECONDS_PER_LINE = 10.0  # of a log file
+_SECONDS_PER_PAGE = 5.0
 _LINES_ABOVE = 5  # of the display that are not the table
-_SECONDS_OF_A_PAGE = 5.0
 _BAR = 30
-
-_Row = TypeVar("_Row", Row, BudgetRow)
 
 
 class StudyDisplay:
@@ -42,9 +39,9 @@ class StudyDisplay:
     Parameters
     ----------
     console
-        Where to write; None: standard error, with what others write there above the display.
+        Where to write. Default: standard error, and what others write there appears above the display.
     clock
-        Seconds that pass.
+        Function that returns seconds.
     """
 
     def __init__(self, *, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -70,13 +67,13 @@ class StudyDisplay:
 
     @property
     def seconds(self) -> float:
-        """Time on the clock since it was made."""
+        """Time since the display was made."""
         return self.clock() - self._started
 
     def update(self, progress: Progress) -> None:
-        """Show how far a study is, now and then."""
+        """Show how far a study is, unless that was done a moment ago."""
         now = self.clock()
-        pause = _SECONDS_BETWEEN_TABLES if self._moves else _SECONDS_BETWEEN_LINES
+        pause = _SECONDS_PER_TABLE if self._moves else _SECONDS_PER_LINE
         if now - self._last < pause:
             return
         self._last = now
@@ -87,26 +84,23 @@ class StudyDisplay:
             live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
             self._live = self._around.enter_context(live)
             if self._shares_terminal:
-                self._ticker = Ticker(self._live.refresh, _SECONDS_BETWEEN_TICKS)
+                self._ticker = Ticker(self._live.refresh, _SECONDS_PER_TICK)
                 self._ticker.start()
         self._live.update(self.picture(progress), refresh=True)
 
     def line(self, progress: Progress) -> str:
-        """Say in one line how far a study is."""
+        """Return one line that says how far a study is."""
         before, after = _words(progress)
         return f"{before}, {clock_time(self.seconds)} so far{after}"
 
-    def picture(self, progress: Progress) -> Group:
-        """Give the whole display: how far it is, and the table so far, problem by problem in turn if it is long."""
+    def picture(self, progress: Progress) -> RichGroup:
+        """Return the whole display: how far the study is, and the table so far."""
+        table = StudyTable.of(Snapshot(study=progress.study, runs=progress.runs))
         completed = progress.found + progress.done
         total = completed + sum(progress.ahead.values())
-        if progress.study.budgets:
-            page = self._page(analyse_budgets(progress.study, progress.runs), partial(budget_table, legend=False))
-        else:
-            rows = analyse(progress.study, progress.runs)
-            if not progress.order.full_grid:
-                total, completed = _answers(rows)
-            page = self._page(rows, partial(rich_table, width=self.console.width, legend=False))
+        if not progress.study.budgets and not progress.order.full_grid:  # more runs may follow: count answers
+            total = len(table.rows)
+            completed = sum(row.choice is not Unsettled.OPEN for row in table.rows)
         bar = ProgressBar(total=max(total, 1), completed=completed, width=_BAR)
         line = _Moving(self, *_words(progress))
         head = Table.grid(padding=(0, 2))
@@ -115,33 +109,26 @@ class StudyDisplay:
             head.add_row(line)
         else:
             head.add_row(bar, line)
-        return Group(head, Text(), *page)
+        return RichGroup(head, Text(), *self._page(table.sheet()._replace(legend=())))
 
-    def _page(self, rows: Sequence[_Row], table: Callable[[list[_Row]], RenderableType]) -> list[RenderableType]:
-        """Give the table, or as many of its problems as there is room for, with another one first every few seconds."""
-        problems = [list(of_problem) for _, of_problem in groupby(rows, key=lambda row: row.problem)]
+    def _page(self, sheet: Sheet) -> list[RenderableType]:
+        """Return the table, or as many of its problems as fit, beginning with another one every few seconds."""
         room = max(self.console.size.height - _LINES_ABOVE, 4)
-
-        def joined(some: list[list[_Row]]) -> RenderableType:
-            return table([row for of_problem in some for row in of_problem])
-
-        if self._height(joined(problems)) <= room:
-            return [joined(problems)]
-        first = int((self.seconds) / _SECONDS_OF_A_PAGE) % len(problems)
-        turned = problems[first:] + problems[:first]
-        shown = 1
-        while shown < len(turned) and self._height(joined(turned[: shown + 1])) <= room:
-            shown += 1
-        numbers = ", ".join(str((first + place) % len(problems) + 1) for place in range(shown))
-        note = f"{'problem' if shown == 1 else 'problems'} {numbers} of {len(problems)}; the others follow in turn"
-        return [joined(turned[:shown]), Text(note, style="dim")]
-
-    def _height(self, table: RenderableType) -> int:
-        return len(self.console.render_lines(table, pad=False))
+        groups = sheet.groups
+        heights = [len(group.lines) + 2 for group in groups]  # with a title and a blank line
+        if sum(heights) + 1 <= room:  # and a title and a rule, but one blank line less
+            return [Laid(sheet)]
+        first = int(self.seconds / _SECONDS_PER_PAGE) % len(groups)
+        order = [*range(first, len(groups)), *range(first)]
+        shown = [place for number, place in enumerate(order, 1) if sum(heights[one] for one in order[:number]) < room]
+        shown = shown or order[:1]
+        numbers = ", ".join(str(place + 1) for place in shown)
+        note = f"{'problem' if len(shown) == 1 else 'problems'} {numbers} of {len(groups)}; the others follow in turn"
+        return [Laid(sheet._replace(groups=[groups[place] for place in shown])), Text(note, style="dim")]
 
 
 class _Moving:
-    """The line that says how far a study is, with the time that passes, as of when it is drawn."""
+    """The line that says how far a study is, with the time at which it is drawn."""
 
     def __init__(self, display: StudyDisplay, before: str, after: str) -> None:
         self.display = display
@@ -156,7 +143,7 @@ class _Moving:
 
 
 def _words(progress: Progress) -> tuple[str, str]:
-    """Say how far a study is: what comes before the time so far, and after."""
+    """Return how far a study is: the text before the time so far, and the text after it."""
     ahead = sum(progress.ahead.values())
     words = [
         f"{counted(progress.found + progress.done, 'run')} done",
@@ -166,9 +153,3 @@ def _words(progress: Progress) -> tuple[str, str]:
         words.append(f"{progress.failed:,} failed")
     left = progress.seconds_left()
     return ", ".join(words), f", about {clock_time(left)} for these" if ahead and left is not None else ""
-
-
-def _answers(rows: list[Row]) -> tuple[int, int]:
-    """Count what the table is to say, and what of it is known."""
-    choices = [entry.choice for row in rows for entry in row.entries.values()]
-    return len(choices), sum(choice is not Unsettled.OPEN for choice in choices)

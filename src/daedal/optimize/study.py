@@ -17,12 +17,13 @@ from daedal.objectives.spec import spec_parts
 from daedal.settings.checks import counted
 from daedal.spaces.space import Space, describe
 from daedal.studies.analysis import Test
-from daedal.studies.plan import Status, study_status
+from daedal.studies.plan import Status
 from daedal.studies.runner import Order, Watcher, run_study
 from daedal.studies.snapshot import Snapshot, read_store
 from daedal.studies.spec import LIMITS, Study
 from daedal.studies.store import COLUMNS, Store, frame_of
-from daedal.studies.tables import StudyTable, escaped
+from daedal.studies.tables import StudyTable
+from daedal.studies.writers import escaped
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -122,12 +123,11 @@ def counts_text(snapshot: Snapshot, status: Status) -> str:
 
 def card(snapshot: Snapshot, status: Status, store: Path) -> str:
     """Return a study as a small HTML card: its counts, its table and its failures."""
-    table = StudyTable(study=snapshot.study, runs=snapshot.runs, confirm=snapshot.confirm)
     errors = list(status.errors.items())[:_MOST_ERRORS]
     parts = [
         f"<div><b>{escaped(counts_text(snapshot, status))}</b></div>",
         f'<div style="{_SOFT}">{escaped(_short_path(store))}</div>',
-        table.html(),
+        StudyTable.of(snapshot).html(),
         *(f"<div>{escaped(counted(times, 'time'))}: {escaped(error)}</div>" for error, times in errors),
     ]
     return f'<div style="{_BOX}">{"".join(parts)}</div>'
@@ -303,8 +303,7 @@ class StoredStudy:
             Which test decides about the stars ("signed-rank", "mann-whitney"), and whether it is corrected for the
             number of pairs.
         """
-        now = self.snapshot()
-        return TerminalTable(study=now.study, runs=now.runs, confirm=now.confirm, test=test, holm=holm, sizes=sizes)
+        return TerminalTable.of(self.snapshot(), test=test, holm=holm, sizes=sizes)
 
     def frame(self) -> DataFrame:
         """Return all runs of the study as a pandas data frame with one row per run."""
@@ -319,7 +318,7 @@ class StoredStudy:
 
     def status(self) -> Status:
         """Say how far the study is, cell by cell, and what has failed."""
-        return _status(self.snapshot())
+        return self.snapshot().status()
 
     def plot(self, folder: str | os.PathLike[str] | None = None, *, problem: str | None = None) -> list[Figure]:
         """Draw the figures of the study: what each size or budget reaches, and how runs went.
@@ -340,11 +339,11 @@ class StoredStudy:
 
     def __repr__(self) -> str:
         now = self.snapshot()
-        return f"StoredStudy({self.store.name!r}: {counts_text(now, _status(now))})"
+        return f"StoredStudy({self.store.name!r}: {counts_text(now, now.status())})"
 
     def _repr_html_(self) -> str:
         now = self.snapshot()
-        return card(now, _status(now), self.store)
+        return card(now, now.status(), self.store)
 
     def _check_is_whole(self) -> None:
         """Refuse to run what a store alone names: reading a file must not be able to run anything."""
@@ -354,10 +353,6 @@ class StoredStudy:
                     f"the store does not hold {problem.name!r} itself, and nothing that it names is run; give problems "
                     "and algorithms to daedal.study again to go on"
                 )
-
-
-def _status(now: Snapshot) -> Status:
-    return study_status(now.study, now.runs, confirm=now.confirm, full_grid=now.full_grid)
 
 
 def _display(wanted: bool) -> AbstractContextManager[Watcher | None]:

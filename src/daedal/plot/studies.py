@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -28,11 +29,10 @@ from daedal.result.wording import short_number
 from daedal.settings.checks import counted
 from daedal.settings.parameters import unknown
 from daedal.storage.kinds import check_place
-from daedal.studies.budgets import BudgetRow, analyse_budgets
+from daedal.studies.analysis import Row, analyse, size_rows
 from daedal.studies.snapshot import (
     AnytimeCurve,
     RuntimeCurve,
-    SizeCurve,
     Snapshot,
     anytime_curves,
     first_evaluations,
@@ -40,7 +40,6 @@ from daedal.studies.snapshot import (
     read_store,
     runtime_curves,
     shown_cell,
-    size_curves,
 )
 from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
 from daedal.studies.store import Store
@@ -230,22 +229,40 @@ def _title(problem: StudyProblem) -> str:
     return " ".join(filter(None, problem_title(problem)))
 
 
+def _sizes_of(snapshot: Snapshot, problem: StudyProblem) -> list[list[Row]]:
+    """Return the population sizes with runs, for each algorithm that has any."""
+    if snapshot.study.budgets:
+        return []
+    rows = [row for row in size_rows(snapshot.study, snapshot.runs) if row.problem == problem]
+    return [list(of_one) for _, of_one in groupby(rows, key=lambda row: row.algorithm)]
+
+
+def _means(rows: Sequence[Row], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return means and standard deviations of a measure."""
+    found = [getattr(row, name) for row in rows]
+    return (
+        np.array([math.nan if one is None else one.mean for one in found]),
+        np.array([math.nan if one is None else one.sd for one in found]),
+    )
+
+
 def sizes(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
     """Return a figure of solved runs, evaluations and CPU seconds over population sizes, with standard deviations."""
-    curves = [one for one in size_curves(snapshot) if one.problem == problem]
-    known = sorted({size for one in curves for size in one.popsizes.tolist() if not math.isnan(size)}) or [1.0]
+    curves = _sizes_of(snapshot, problem)
+    known = sorted({float(row.popsize) for rows in curves for row in rows if row.popsize is not None}) or [1.0]
     panels = []
     for title, name in (
         ("runs solved", ""),
-        ("evaluations to the best", "evaluations"),
-        ("CPU seconds to the best", "seconds"),
+        ("evaluations to the best", "evaluations_to_best"),
+        ("CPU seconds to the best", "cpu_seconds_to_best"),
     ):
         lines = []
-        for one in curves:
-            values = getattr(one, name) if name else 100 * one.solved
-            spread = getattr(one, f"{name}_sd") if name else np.full(len(values), np.nan)
-            line = _size_line(snapshot.study, one, one.popsizes, values)
-            if math.isnan(one.popsizes[0]):  # without a population, it is the same at every size
+        for rows in curves:
+            solved = np.array([math.nan if row.solved is None else 100 * row.solved / row.runs for row in rows])
+            values, spread = _means(rows, name) if name else (solved, solved)
+            x = np.array([math.nan if row.popsize is None else row.popsize for row in rows])
+            line = _size_line(snapshot.study, rows, x, values)
+            if rows[0].popsize is None:  # without a population, it is the same at every size
                 line = replace(line, x=[known[0], known[-1]], y=[*line.y] * 2, marked=(0, 1))
             elif name:
                 low = np.maximum(values - spread, 0.1 * values)  # a logarithmic axis has no 0
@@ -257,11 +274,12 @@ def sizes(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
     return Figure(name="sizes", panels=panels, title=f"{_title(problem)}: population sizes") if curves else None
 
 
-def _size_line(study: Study, one: SizeCurve, x: NDArray[np.float64], y: NDArray[np.float64]) -> Line:
+def _size_line(study: Study, rows: Sequence[Row], x: NDArray[np.float64], y: NDArray[np.float64]) -> Line:
     """Return the line of an algorithm, with a marker for each population size, which is open if runs are missing."""
-    hollow = np.flatnonzero(~one.complete).tolist()
-    look = _look(study, one.algorithm)
-    return Line(name=one.algorithm.name, x=x.tolist(), y=y.tolist(), marked=range(len(x)), hollow=hollow, **look)
+    algorithm = rows[0].algorithm
+    hollow = [place for place, row in enumerate(rows) if not row.complete]
+    look = _look(study, algorithm)
+    return Line(name=algorithm.name, x=x.tolist(), y=y.tolist(), marked=range(len(x)), hollow=hollow, **look)
 
 
 def costs(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
@@ -269,19 +287,23 @@ def costs(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
 
     There is a point for each population size, with its number. A size with missing runs has an open marker.
     """
-    curves = [one for one in size_curves(snapshot) if one.problem == problem]
+    curves = _sizes_of(snapshot, problem)
     levels, panels = _levels(snapshot, problem), []
-    for title, name in (("mean evaluations to the best", "evaluations"), ("mean CPU seconds to the best", "seconds")):
+    for title, name in (
+        ("mean evaluations to the best", "evaluations_to_best"),
+        ("mean CPU seconds to the best", "cpu_seconds_to_best"),
+    ):
         lines = []
-        for one in curves:
-            low, high = one.best - one.best_sd, one.best + one.best_sd
+        for rows in curves:
+            best, best_sd = _means(rows, "best")
+            low, high = best - best_sd, best + best_sd
             for optimum, what in levels:  # no bar leads beyond the optimum
                 if what == "optimum":
                     low, high = (
                         (np.maximum(low, optimum), high) if problem.minimize else (low, np.minimum(high, optimum))
                     )
-            names = ["" if math.isnan(size) else short_number(size) for size in one.popsizes.tolist()]
-            line = _size_line(snapshot.study, one, getattr(one, name), one.best)
+            names = ["" if row.popsize is None else short_number(row.popsize) for row in rows]
+            line = _size_line(snapshot.study, rows, _means(rows, name)[0], best)
             lines.append(replace(line, low=low.tolist(), high=high.tolist(), has_bars=True, labels=names))
         values = [value for line in lines for part in (line.y, line.low, line.high) for value in part]
         y_axis = linear(_value_title(problem, "mean best value"), [*values, *(value for value, _ in levels)])
@@ -292,7 +314,7 @@ def costs(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
 
 def budgets(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
     """Return a figure of solved runs, the best value and CPU seconds over budgets."""
-    rows = [row for row in analyse_budgets(snapshot.study, snapshot.runs) if row.problem == problem and row.runs]
+    rows = [row for row in analyse(snapshot.study, snapshot.runs) if row.problem == problem and row.runs]
     solved = _budget_panel(snapshot, rows, "solved", percentages("runs solved"))
     seconds = [row.cpu_seconds.mean for row in rows if row.cpu_seconds is not None]
     panels = [
@@ -305,7 +327,7 @@ def budgets(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
 
 def all_budgets(snapshot: Snapshot, problems: Sequence[str] = ()) -> Figure:
     """Return a figure of the best value over budgets with a panel for each problem, or for those that are named."""
-    rows = analyse_budgets(snapshot.study, snapshot.runs)
+    rows = analyse(snapshot.study, snapshot.runs)
     panels = [
         replace(
             best_panel(snapshot, [row for row in rows if row.problem == problem]), title=_title(problem), height=300
@@ -316,16 +338,16 @@ def all_budgets(snapshot: Snapshot, problems: Sequence[str] = ()) -> Figure:
     return Figure(name="anytime", panels=panels)
 
 
-def best_panel(snapshot: Snapshot, rows: Sequence[BudgetRow]) -> Panel:
+def best_panel(snapshot: Snapshot, rows: Sequence[Row]) -> Panel:
     """Return a panel with the median of the best values over budgets, and the quartiles as bars."""
     levels = _levels(snapshot, rows[0].problem) if rows else []
-    known = [one for row in rows if (one := row.spread) is not None]
-    values = [value for one in known for value in (one.median, one.q1, one.q3)] + [value for value, _ in levels]
+    known = [value for row in rows for value in (row.median, row.q1, row.q3) if value is not None]
+    values = [*known, *(value for value, _ in levels)]
     title = _value_title(rows[0].problem, "best value, median and quartiles") if rows else ""
     return replace(_budget_panel(snapshot, rows, "best", linear(title, values)), levels=levels)
 
 
-def _budget_panel(snapshot: Snapshot, rows: Sequence[BudgetRow], what: str, y_axis: Axis) -> Panel:
+def _budget_panel(snapshot: Snapshot, rows: Sequence[Row], what: str, y_axis: Axis) -> Panel:
     """Return a panel over budgets; the bars of several algorithms are side by side around their budget."""
     study, marks = snapshot.study, []
     width = math.log(study.budgets[-1] / study.budgets[0]) or 1.0
@@ -340,12 +362,12 @@ def _budget_panel(snapshot: Snapshot, rows: Sequence[BudgetRow], what: str, y_ax
             y = [math.nan if row.cpu_seconds is None else row.cpu_seconds.mean for row in own]
         else:
             y, low, high = (
-                [math.nan if row.spread is None else getattr(row.spread, name) for row in own]
+                [math.nan if (value := getattr(row, name)) is None else value for row in own]
                 for name in ("median", "q1", "q3")
             )
             spread = {"low": low, "high": high, "has_bars": True}
         hollow = [k for k, row in enumerate(own) if not row.complete]
-        x = [row.budget * aside for row in own]
+        x = [(row.budget or 0) * aside for row in own]
         look = _look(study, algorithm)
         marks.append(Line(name=algorithm.name, x=x, y=y, marked=range(len(x)), hollow=hollow, **spread, **look))
     ends = [one * factor for one in study.budgets for factor in (math.exp(-0.04 * width), math.exp(0.04 * width))]

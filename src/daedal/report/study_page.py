@@ -10,21 +10,11 @@ from daedal.plot.studies import budgets, convergence, costs, sizes
 from daedal.report.markup import escaped, folded, paragraph, table
 from daedal.report.page import Page, Part, Section
 from daedal.settings.checks import counted
-from daedal.studies.analysis import analyse
-from daedal.studies.budgets import analyse_budgets
-from daedal.studies.paper import published
-from daedal.studies.plan import Status, study_status
+from daedal.studies.plan import Status
 from daedal.studies.snapshot import Snapshot, failed_runs
 from daedal.studies.spec import StudyProblem
-from daedal.studies.tables import (
-    budget_legend,
-    budget_sheet,
-    legend_of,
-    of_rows,
-    problem_title,
-    sheet_markup,
-    side_by_side,
-)
+from daedal.studies.tables import StudyTable, problem_title
+from daedal.studies.writers import markup
 
 _FAILURES_SHOWN, _FAILURES_KEPT = 10, 1000
 
@@ -32,7 +22,7 @@ _FAILURES_SHOWN, _FAILURES_KEPT = 10, 1000
 def study_page(snapshot: Snapshot) -> Page:
     """Return the page of a study."""
     study = snapshot.study
-    status = study_status(study, snapshot.runs, confirm=snapshot.confirm, full_grid=snapshot.full_grid)
+    status = snapshot.status()
     name = "Study" if snapshot.path is None else snapshot.path.name
     sections = [Section("table", "Results", [*_standing(status, bool(study.budgets)), *_table(snapshot)])]
     if study.budgets:
@@ -88,15 +78,8 @@ def _standing(status: Status, has_budgets: bool) -> list[Part]:
 
 
 def _table(snapshot: Snapshot) -> list[Part]:
-    study, runs = snapshot.study, snapshot.runs
-    if study.budgets:
-        lines = analyse_budgets(study, runs)
-        sheet, legend = budget_sheet(lines), budget_legend(lines, "signed-rank", False)
-    else:
-        rows = analyse(study, runs, confirm=snapshot.confirm)
-        paper = of_rows(rows, published())
-        sheet, legend = side_by_side(rows, paper), legend_of(rows, paper, "signed-rank", False)
-    return [sheet_markup(sheet), *(paragraph(sentence, kind="soft small") for sentence in legend)]
+    sheet = StudyTable.of(snapshot).sheet()
+    return [markup(sheet), *(paragraph(sentence, kind="soft small") for sentence in sheet.legend)]
 
 
 def _failures(snapshot: Snapshot) -> list[Part]:
@@ -104,15 +87,15 @@ def _failures(snapshot: Snapshot) -> list[Part]:
     if not failed:
         return []
     rows = []
-    for one in failed[:_FAILURES_KEPT]:
-        size = one.budget if one.budget is not None else one.popsize
+    for cell, run in failed[:_FAILURES_KEPT]:
+        size = cell.popsize if cell.budget is None else cell.budget
         texts = (
-            one.problem.name,
-            one.algorithm.name,
+            cell.problem.name,
+            cell.algorithm.name,
             "" if size is None else f"{size:,}",
-            one.seed,
-            one.status,
-            one.error,
+            run.seed,
+            run.status,
+            run.error or "",
         )
         rows.append([escaped(text) for text in texts])
     columns = ("problem", "algorithm", "budget" if snapshot.study.budgets else "popsize", "seed", "status", "error")

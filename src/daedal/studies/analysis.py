@@ -1,27 +1,33 @@
-"""The analysis of a study: the sizes that solve 50 and 90 % of the runs, their effort, and significant differences."""
+"""What the runs of a study say: per population size, per level of solved runs and per budget, with significance."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daedal.settings.parameters import unknown
-from daedal.studies.plan import LEVELS, Choice, Runs, Settled, Sizes, Unsettled, choices, sizes_of, solved_of
+from daedal.studies.plan import LEVELS, Choice, Runs, Settled, Unsettled, choices, made_runs, outcomes, sizes_of
 from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
 from daedal.studies.store import DONE, Run
 
+# ------------------------------------------------------------ tests
+
 Test: TypeAlias = Literal["signed-rank", "mann-whitney"]
-"""A two-sided test: Wilcoxon's of pairs, as in the paper, or Mann and Whitney's of two samples without pairs."""
+"""A two-sided test: Wilcoxon's for pairs, as in the paper, or Mann and Whitney's for two samples without pairs."""
+
+SIGNIFICANT = 0.01
+"""A p-value below it is significant (the paper, Table 1)."""
 
 _FEW = 13
-"""Pairs up to which SciPy tries all signs if some pairs are tied; it takes up to four seconds for that."""
+"""Pairs up to which all signs are tried if some pairs are tied. SciPy gives the same p-values, but takes seconds."""
 
 
 class Comparison(NamedTuple):
@@ -31,15 +37,10 @@ class Comparison(NamedTuple):
     lean: float
 
 
-_NO_DIFFERENCE = Comparison(1.0, 0.0)
-
-
 def compare(a: Mapping[int, float], b: Mapping[int, float], *, test: Test) -> Comparison:
-    """Compare the values of two algorithms, given by seed; p is 1.0 if there is nothing to compare.
+    """Compare the values of two algorithms by seed; p is 1.0 if there is nothing to compare.
 
-    "signed-rank" takes the seeds that both have, and of these the ones with different values; the law is exact up to 50
-    pairs, or up to 13 if values agree or differences are tied. "mann-whitney" takes all values; the law is exact if one
-    side has at most 8 and no value comes twice.
+    "signed-rank" takes the seeds that both have. "mann-whitney" takes all values.
     """
     if test == "signed-rank":
         return _signed_rank(
@@ -56,7 +57,7 @@ def _signed_rank(differences: tuple[float, ...]) -> Comparison:
 
     found = np.array([one for one in differences if one])
     if not len(found):
-        return _NO_DIFFERENCE
+        return Comparison(1.0, 0.0)
     ranks = stats.rankdata(abs(found))
     plus, minus = ranks[found > 0].sum(), ranks[found < 0].sum()
     if len(differences) <= _FEW and len({0.0, *abs(found)}) <= len(differences):
@@ -72,17 +73,13 @@ def _mann_whitney(a: tuple[float, ...], b: tuple[float, ...]) -> Comparison:
     from scipy import stats
 
     if not a or not b or len({*a, *b}) == 1:
-        return _NO_DIFFERENCE
+        return Comparison(1.0, 0.0)
     u, p = stats.mannwhitneyu(a, b)
     return Comparison(float(p), float(2 * u - len(a) * len(b)))
 
 
-LEVEL = 0.01
-"""A p-value below it is significant (the paper, Table 1)."""
-
-
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjust p-values for their number, after Holm: the chance of any false alarm among them stays at the level."""
+    """Adjust p-values for their number by Holm's method."""
     adjusted = [0.0] * len(p)
     reached = 0.0
     for step, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
@@ -91,16 +88,7 @@ def holm(p: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def pairwise(
-    values: Mapping[str, Mapping[int, float]], *, test: Test = "signed-rank", correct: bool = False
-) -> dict[tuple[str, str], float]:
-    """Give the p-value of each pair of algorithms, once, from their values by seed; corrected: see `holm`."""
-    pairs = list(combinations(values, 2))
-    p = [compare(values[a], values[b], test=test).p for a, b in pairs]
-    return dict(zip(pairs, holm(p) if correct else p, strict=True))
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Verdict:
     """Whether an algorithm is significantly better than all its rivals, and the largest p-value against them."""
 
@@ -109,18 +97,13 @@ class Verdict:
 
 
 def verdicts(
-    values: Mapping[str, Mapping[int, float]],
-    *,
-    test: Test = "signed-rank",
-    correct: bool = False,
-    level: float = LEVEL,
+    values: Mapping[str, Mapping[int, float]], *, test: Test = "signed-rank", correct: bool = False
 ) -> dict[str, Verdict]:
-    """Find the algorithm whose values are significantly smaller than those of every other.
+    """Find the algorithm whose values are significantly smaller than those of every other algorithm.
 
-    It has to be significant against each other one, with smaller ranks and with a smaller mean of all its values:
-    the mean is what a table shows, and with missing seeds, or a few large values, the two can disagree. An algorithm
-    without rivals has no star; one without values keeps the others from it, as nothing shows that they are better. The
-    paper does not correct for the number of pairs.
+    It also needs smaller ranks and a smaller mean than each of the others. A table shows the mean, and with missing
+    seeds or a few large values, mean and ranks can disagree. An algorithm without rivals has no star. One without
+    values keeps the others from it. The paper does not correct for the number of pairs.
 
     Examples
     --------
@@ -129,40 +112,40 @@ def verdicts(
     >>> verdicts({"dae": dae, "rbm": rbm})
     {'dae': Verdict(star=True, p=0.0078125), 'rbm': Verdict(star=False, p=0.0078125)}
     """
-    found = pairwise(values, test=test, correct=correct)
-    p = found | {(b, a): value for (a, b), value in found.items()}
-    given = {}
-    for name in values:
-        others = [other for other in values if other != name]
-        largest = max((p[name, other] for other in others), default=None)
-        differs = largest is not None and largest < level
-        star = differs and all(_is_smaller(values[name], values[other], test) for other in others)
-        given[name] = Verdict(star=star, p=largest)
-    return given
+    pairs = list(combinations(values, 2))
+    found = {pair: compare(values[pair[0]], values[pair[1]], test=test) for pair in pairs}
+    raw = [found[pair].p for pair in pairs]
+    p = dict(zip(pairs, holm(raw) if correct else raw, strict=True))
+    worst = {name: max((p[pair] for pair in pairs if name in pair), default=None) for name in values}
+
+    def is_smaller(name: str, other: str) -> bool:
+        lean = found[name, other].lean if (name, other) in found else -found[other, name].lean
+        # The lean comes first: it is zero where a side is empty, and there is no mean.
+        return lean < 0 and statistics.fmean(values[name].values()) < statistics.fmean(values[other].values())
+
+    return {
+        name: Verdict(
+            largest is not None
+            and largest < SIGNIFICANT
+            and all(is_smaller(name, other) for other in values if other != name),
+            largest,
+        )
+        for name, largest in worst.items()
+    }
 
 
-def can_be_significant(runs: int, *, test: Test, pairs: int = 1, level: float = LEVEL) -> bool:
-    """Say whether any outcome of so many runs gives a p-value below the level, corrected for a number of pairs."""
+def can_be_significant(runs: int, *, test: Test, pairs: int = 1) -> bool:
+    """Return True if some outcome of so many runs is significant after a correction for a number of pairs."""
     apart = {seed: float(seed) for seed in range(runs)}, {seed: 2.0 * seed + runs for seed in range(runs)}
-    return pairs * compare(*apart, test=test).p < level
+    return pairs * compare(*apart, test=test).p < SIGNIFICANT
 
 
-def mean_sd(values: Iterable[float]) -> tuple[float, float]:
-    """Give the mean and the standard deviation of a sample (n - 1 below), which is 0.0 for one value."""
-    sample = list(values)
-    if not sample:
-        raise ValueError("expected at least one value, got none")
-    return statistics.fmean(sample), statistics.stdev(sample) if len(sample) > 1 else 0.0
-
-
-def _is_smaller(a: Mapping[int, float], b: Mapping[int, float], test: Test) -> bool:
-    # The lean comes first: it is zero where a side is empty, and there is no mean.
-    return compare(a, b, test=test).lean < 0 and statistics.fmean(a.values()) < statistics.fmean(b.values())
+# ------------------------------------------------------------ rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """Mean and standard deviation over the runs of a cell, and what the tests say of it, see `Verdict`."""
+    """Mean and standard deviation over runs, and what the tests say about them: see `Verdict`."""
 
     mean: float
     sd: float
@@ -171,163 +154,274 @@ class Measure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effort:
-    """What the runs of one cell came to: how many were made, solved their problem, and were ended by an error.
-
-    Complete: all runs of the study are made. Batches are those of whole runs. A measure is None where no run has it.
-    Judged: one can tell whether a run solved the problem.
-    """
-
-    popsize: int | None
-    runs: int
-    solved: int
-    failed: int
-    complete: bool
-    best: Measure | None
-    evaluations_to_best: Measure | None
-    cpu_seconds_to_best: Measure | None
-    batches: Measure | None = None
-    judged: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """The answer for one problem, algorithm and level: the size chosen, its effort, and that of its fresh seeds."""
-
-    choice: Choice
-    effort: Effort | None = None
-    confirmed: Effort | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of the table: an entry for each level.
+    """What the runs of an algorithm on a problem came to: with a population size, at a level or with a budget.
 
-    Judged: one can tell whether a run solved the problem. Failed are runs of all sizes, those with fresh seeds
-    included. Under way is the largest size so far, as long as it is not known which sizes are the answer.
+    Attributes
+    ----------
+    problem, algorithm, popsize, level, budget
+        Place of the row.
+    choice
+        At a level: the population size that reaches it, or why there is none. Without a size, there are no runs.
+    runs, solved, failed, complete
+        Runs that were made, that solved the problem (None: no optimum or target is known), and that ended with an
+        error; and whether all runs are made. Those that failed are left out of all other figures.
+    best, evaluations, batches, cpu_seconds
+        Means over whole runs.
+    evaluations_to_best, cpu_seconds_to_best
+        Means up to the best solution.
+    q1, median, q3
+        Quartiles of the best values.
+    rank
+        Rank of the mean best value among the algorithms with this budget.
+    optimum
+        Optimum of the problem, if a run knows it.
+    confirmed
+        At a level: the runs that confirm the choice with other seeds.
+    under_way
+        At an open level: the runs of the size that is tried.
+    failed_at_any_size
+        At a level: failed runs of all sizes, and of those that confirm the choice.
     """
 
     problem: StudyProblem
     algorithm: StudyAlgorithm
-    entries: Mapping[int, Entry]
-    judged: bool = True
+    popsize: int | None = None
+    level: int | None = None
+    budget: int | None = None
+    choice: Choice | None = None
+    runs: int = 0
+    solved: int | None = 0
     failed: int = 0
-    under_way: Effort | None = None
+    complete: bool = False
+    best: Measure | None = None
+    evaluations_to_best: Measure | None = None
+    cpu_seconds_to_best: Measure | None = None
+    evaluations: Measure | None = None
+    batches: Measure | None = None
+    cpu_seconds: Measure | None = None
+    q1: float | None = None
+    median: float | None = None
+    q3: float | None = None
+    rank: float | None = None
+    optimum: float | None = None
+    confirmed: Row | None = None
+    under_way: Row | None = None
+    failed_at_any_size: int = 0
+
+    @property
+    def ert(self) -> float | None:
+        """Expected running time: the evaluations of all runs, divided by the number of solved runs."""
+        if not self.solved or self.evaluations is None:
+            return None
+        return self.evaluations.mean * (self.runs - self.failed) / self.solved
+
+
+def row_of(
+    problem: StudyProblem,
+    algorithm: StudyAlgorithm,
+    runs: Mapping[int, Run],
+    wanted: int,
+    *,
+    popsize: int | None = None,
+    budget: int | None = None,
+) -> Row:
+    """Sum up runs by seed, of which so many are wanted."""
+    done = [run for run in runs.values() if run.status == DONE]
+    best = [run.best for run in done if run.best is not None]
+    q1, median, q3 = quartiles(np.array(best)[:, None])[:, 0].tolist() if best else (None, None, None)
+    known = [run.success for run in runs.values()]
+    return Row(
+        problem=problem,
+        algorithm=algorithm,
+        popsize=popsize,
+        budget=budget,
+        runs=len(runs),
+        solved=None if None in known else sum(success is True for success in known),
+        failed=len(runs) - len(done),
+        complete=len(runs) >= wanted,
+        best=_measure(best),
+        evaluations_to_best=_measure(run.evaluations_to_best for run in done),
+        cpu_seconds_to_best=_measure(run.cpu_seconds_to_best for run in done),
+        evaluations=_measure(run.evaluations for run in done),
+        batches=_measure(run.batches for run in done),
+        cpu_seconds=_measure(run.cpu_seconds for run in done),
+        q1=q1,
+        median=median,
+        q3=q3,
+        optimum=next((run.optimum for run in done if run.optimum is not None), None),
+    )
+
+
+def _measure(values: Iterable[float | None]) -> Measure | None:
+    """Return the mean and standard deviation of the values that are known; None if none is."""
+    known = [float(value) for value in values if value is not None]
+    if not known:
+        return None
+    if not all(map(math.isfinite, known)):  # a run that found nothing feasible has no finite best
+        return Measure(mean=sum(known), sd=math.nan)
+    return Measure(mean=statistics.fmean(known), sd=statistics.stdev(known) if len(known) > 1 else 0.0)
+
+
+def quartiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the quartiles of each column, shape (3, columns); values may be infinite, unlike in NumPy."""
+    ordered = np.sort(values, axis=0)
+    found = []
+    for share in (0.25, 0.5, 0.75):
+        place = share * (len(ordered) - 1)
+        low, high, part = ordered[math.floor(place)], ordered[math.ceil(place)], place % 1
+        with np.errstate(invalid="ignore"):
+            found.append(np.where(low == high, low, low * (1 - part) + high * part))
+    return np.stack(found)
+
+
+def size_rows(study: Study, runs: Runs) -> list[Row]:
+    """Sum up the runs of each problem, algorithm and population size that has any."""
+    return [
+        row_of(problem, algorithm, made, study.runs, popsize=popsize)
+        for problem, algorithm in study.pairs()
+        for popsize, made in sizes_of(study, runs, problem, algorithm, study.seeds).items()
+        if made
+    ]
 
 
 def analyse(
     study: Study, runs: Runs, *, test: Test = "signed-rank", correct: bool = False, confirm: int = 0
 ) -> list[Row]:
-    """Make the table of a study.
+    """Return the rows of a study's table: by problem, budget or level, and algorithm.
 
-    The p-values of each problem and level may be corrected for the number of pairs, by Holm's method; `confirm` is how
-    many fresh seeds confirm each choice.
+    Parameters
+    ----------
+    study, runs
+        The study, and the runs of a store.
+    test, correct
+        The test that decides about stars, and whether p-values are corrected for the number of pairs.
+    confirm
+        Number of other seeds that confirm each choice.
     """
-    fresh = study.fresh_seeds(confirm)
-    rows: list[Row] = []
-    for problem in study.problems:
-        made = {one: sizes_of(study, runs, problem, one, study.seeds) for one in study.algorithms}
-        chosen = {one: choices(solved_of(sizes), one.popsizes, study.seeds) for one, sizes in made.items()}
-        found = {
-            level: _verdicts(study, made, {one: of_one[level] for one, of_one in chosen.items()}, test, correct)
-            for level in LEVELS
-        }
-        for algorithm, sizes in made.items():
-            again = sizes_of(study, runs, problem, algorithm, fresh)
-            entries: dict[int, Entry] = {}
-            for level, choice in chosen[algorithm].items():
-                if isinstance(choice, Unsettled):
-                    entries[level] = Entry(choice=choice)
-                    continue
-                size = choice.popsize
-                effort = _effort(size, sizes[size], study.seeds, *(one.get(algorithm.name) for one in found[level]))
-                confirmed = _effort(size, again[size], fresh) if confirm else None
-                entries[level] = Entry(choice=choice, effort=effort, confirmed=confirmed)
-            tried = [_effort(size, of_size, study.seeds) for size, of_size in sizes.items() if of_size]
-            again_failed = sum(run.status != DONE for of_size in again.values() for run in of_size.values())
-            is_open = Unsettled.OPEN in chosen[algorithm].values()
-            rows.append(
-                Row(
-                    problem=problem,
-                    algorithm=algorithm,
-                    entries=entries,
-                    judged=all(effort.judged for effort in tried),
-                    failed=sum(effort.failed for effort in tried) + again_failed,
-                    under_way=tried[-1] if is_open and tried else None,
-                )
+    if study.budgets:
+        return [
+            row
+            for problem in study.problems
+            for budget in study.budgets
+            for row in ranked_rows(
+                problem,
+                {
+                    one: made_runs(runs, study.cell(problem, one, one.popsizes[0], budget), study.seeds)
+                    for one in study.algorithms
+                },
+                study.runs,
+                budget=budget,
+                test=test,
+                correct=correct,
             )
+        ]
+    return [
+        row
+        for problem in study.problems
+        for row in _level_rows(study, runs, problem, test=test, correct=correct, confirm=confirm)
+    ]
+
+
+def ranked_rows(
+    problem: StudyProblem,
+    found: Mapping[StudyAlgorithm, Mapping[int, Run]],
+    wanted: int,
+    *,
+    budget: int | None,
+    test: Test = "signed-rank",
+    correct: bool = False,
+) -> list[Row]:
+    """Sum up the runs of each algorithm on one problem with one budget.
+
+    As long as one of the wanted runs is missing, there are neither ranks nor stars.
+    """
+    rows = [row_of(problem, one, runs, wanted, popsize=one.popsizes[0], budget=budget) for one, runs in found.items()]
+    if not all(row.complete for row in rows):
+        return rows
+    sign = 1.0 if problem.minimize else -1.0  # the tests look for what is smaller
+    told = verdicts({one.name: _by_seed(runs, "best", sign) for one, runs in found.items()}, test=test, correct=correct)
+    means = [math.nan if row.best is None else sign * row.best.mean for row in rows]
+    return [
+        replace(row, best=_judged(row.best, told[row.algorithm.name]), rank=None if math.isnan(mean) else rank)
+        for row, mean, rank in zip(rows, means, _ranks(means), strict=True)
+    ]
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """Return ranks from 1 on; equal values share the mean of their ranks, and nan has none."""
+    return [sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values]
+
+
+def mean_ranks(rows: Sequence[Row]) -> dict[int | None, dict[str, float]]:
+    """Return the mean rank over all problems, by budget and name of the algorithm, if all ranks are known."""
+    found: dict[int | None, dict[str, list[float | None]]] = {}
+    for row in rows:
+        found.setdefault(row.budget, {}).setdefault(row.algorithm.name, []).append(row.rank)
+    return {
+        budget: {
+            name: statistics.fmean(rank for rank in ranks if rank is not None)
+            for name, ranks in of_budget.items()
+            if None not in ranks
+        }
+        for budget, of_budget in found.items()
+    }
+
+
+def _level_rows(
+    study: Study, runs: Runs, problem: StudyProblem, *, test: Test, correct: bool, confirm: int
+) -> list[Row]:
+    """Return the rows of one problem at all levels."""
+    fresh = study.fresh_seeds(confirm)
+    made = {one: sizes_of(study, runs, problem, one, study.seeds) for one in study.algorithms}
+    again = {one: sizes_of(study, runs, problem, one, fresh) for one in study.algorithms}
+    chosen = {one: choices(outcomes(study, runs, problem, one), one.popsizes, study.seeds) for one in made}
+    rows = []
+    for level in LEVELS:
+        found = {
+            one: made[one][choice.popsize] for one, of in chosen.items() if isinstance(choice := of[level], Settled)
+        }
+        is_over = all(of[level] is not Unsettled.OPEN for of in chosen.values())
+        if is_over and all(len(of) >= study.runs for of in found.values()):
+            # CPU seconds are comparable on one kind of processor only.
+            processors = {run.cpu for of in found.values() for run in of.values() if run.status == DONE}
+            evaluations, seconds = (
+                verdicts({one.name: _by_seed(of, name) for one, of in found.items()}, test=test, correct=correct)
+                for name in ("evaluations_to_best", "cpu_seconds_to_best")
+            )
+            seconds = seconds if len(processors) < 2 else {}
+        else:
+            evaluations = seconds = {}
+        for one in study.algorithms:
+            choice, sizes = chosen[one][level], made[one]
+            tried = [size for size, of_size in sizes.items() if of_size]
+            if isinstance(choice, Settled):
+                row = row_of(problem, one, sizes[choice.popsize], study.runs, popsize=choice.popsize)
+                row = replace(
+                    row,
+                    evaluations_to_best=_judged(row.evaluations_to_best, evaluations.get(one.name)),
+                    cpu_seconds_to_best=_judged(row.cpu_seconds_to_best, seconds.get(one.name)),
+                    confirmed=row_of(problem, one, again[one][choice.popsize], confirm, popsize=choice.popsize)
+                    if confirm
+                    else None,
+                )
+            else:
+                is_known = all(run.success is not None for of_size in sizes.values() for run in of_size.values())
+                row = Row(problem=problem, algorithm=one, solved=0 if is_known else None)
+                if choice is Unsettled.OPEN and tried:
+                    last = tried[-1]
+                    row = replace(row, under_way=row_of(problem, one, sizes[last], study.runs, popsize=last))
+            every = [run for of in (sizes, again[one]) for of_size in of.values() for run in of_size.values()]
+            failed = sum(run.status != DONE for run in every)
+            rows.append(replace(row, level=level, choice=choice, failed_at_any_size=failed))
     return rows
 
 
-def efforts(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> list[Effort]:
-    """Sum up the runs of each population size that has any."""
-    sizes = sizes_of(study, runs, problem, algorithm, study.seeds)
-    return [_effort(popsize, made, study.seeds) for popsize, made in sizes.items() if made]
+def _by_seed(runs: Mapping[int, Run], name: str, sign: float = 1.0) -> dict[int, float]:
+    """Return an attribute of the runs that have it."""
+    known = {seed: getattr(run, name) for seed, run in runs.items() if run.status == DONE}
+    return {seed: sign * value for seed, value in known.items() if value is not None}
 
 
-def _effort(
-    popsize: int | None,
-    runs: Mapping[int, Run],
-    seeds: Sequence[int],
-    evaluations: Verdict | None = None,
-    seconds: Verdict | None = None,
-) -> Effort:
-    done = [run for run in runs.values() if run.status == DONE]
-    return Effort(
-        popsize=popsize,
-        runs=len(runs),
-        solved=sum(run.success is True for run in runs.values()),
-        failed=len(runs) - len(done),
-        complete=all(seed in runs for seed in seeds),
-        best=measure([run.best for run in done]),
-        evaluations_to_best=measure([run.evaluations_to_best for run in done], evaluations),
-        cpu_seconds_to_best=measure([run.cpu_seconds_to_best for run in done], seconds),
-        batches=measure([run.batches for run in done]),
-        judged=all(run.success is not None for run in runs.values()),
-    )
-
-
-def measure(values: Sequence[float | None], verdict: Verdict | None = None) -> Measure | None:
-    """Give mean and standard deviation of the values that are known, and what the tests say; None where none is."""
-    known = [float(value) for value in values if value is not None]
-    if not known:
-        return None
-    # A run that found nothing feasible has no finite best.
-    mean, sd = mean_sd(known) if all(map(math.isfinite, known)) else (sum(known), math.nan)
-    verdict = verdict or Verdict()
-    return Measure(mean=mean, sd=sd, star=verdict.star, p=verdict.p)
-
-
-def _verdicts(
-    study: Study,
-    made: Mapping[StudyAlgorithm, Sizes],
-    chosen: Mapping[StudyAlgorithm, Choice],
-    test: Test,
-    correct: bool,
-) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
-    """Say whose evaluations, and whose seconds, are significantly the smallest, by the name of the algorithm.
-
-    Nobody has won before all have ended: there is no verdict while a rival's size, or a run of it, is still missing. A
-    rival that does not reach the level with any size takes no part. Seconds are compared on one kind of processor only.
-    """
-    found = {one.name: made[one][choice.popsize] for one, choice in chosen.items() if isinstance(choice, Settled)}
-    if Unsettled.OPEN in chosen.values() or any(len(of) < study.runs for of in found.values()):
-        return {}, {}
-    done = {
-        name: {
-            seed: run
-            for seed, run in of.items()
-            if run.evaluations_to_best is not None and run.cpu_seconds_to_best is not None
-        }
-        for name, of in found.items()
-    }
-    evaluations = {
-        name: {seed: float(run.evaluations_to_best or 0) for seed, run in of.items()} for name, of in done.items()
-    }
-    seconds = {name: {seed: run.cpu_seconds_to_best or 0.0 for seed, run in of.items()} for name, of in done.items()}
-    processors = {run.cpu for of in done.values() for run in of.values()}
-    return (
-        verdicts(evaluations, test=test, correct=correct),
-        # Seconds of two machines say more of these than of the algorithms.
-        verdicts(seconds, test=test, correct=correct) if len(processors) < 2 else {},
-    )
+def _judged(measure: Measure | None, verdict: Verdict | None) -> Measure | None:
+    return measure if measure is None or verdict is None else replace(measure, star=verdict.star, p=verdict.p)

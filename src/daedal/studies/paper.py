@@ -40,7 +40,7 @@ def is_theirs(problem: StudyProblem) -> bool:
 
 @cache
 def published() -> dict[tuple[str, str], dict[int, Published | None]]:
-    """Give the paper's Table 1: 16 problems, 4 algorithms, 2 levels.
+    """Return the paper's Table 1: 16 problems, 4 algorithms, 2 levels.
 
     Its CPU seconds come from Octave 3.2.4 on one core of an AMD Opteron 6272; it reports no population sizes.
     """
@@ -91,10 +91,10 @@ def table1(
     nk_dir: Path | None = None,
     quick: bool = False,
 ) -> Study:
-    """Give the study of Table 1, or of a part of it: quick are its small rows, without RBM-EDA.
+    """Return the study of Table 1, or of a part of it. `quick`: its small rows, without RBM-EDA.
 
-    Problems and algorithms are called as in the table ("nk:n=30,k=4,i=1", "DAE-EDA"); a kind of problem ("nk") stands
-    for all of it. The paper's landscapes, such as nk_30_4.1, stand for themselves where they are in `nk_dir`.
+    Problems and algorithms have the names of the table ("nk:n=30,k=4,i=1", "DAE-EDA"). The kind of a problem ("nk")
+    means all problems of this kind. The paper's own landscapes, such as nk_30_4.1, are read from `nk_dir`.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def table1(
     (64, 24)
     """
     if nk_dir is not None and (not nk_dir.is_dir() or not any(nk_dir.glob("nk_*_*.*"))):
-        raise ValueError(f"expected a folder with NK landscapes such as nk_30_4.1 at {nk_dir}, found none")
+        raise ValueError(f"{nk_dir} is not a folder with NK landscapes such as nk_30_4.1")
     text = resources.files("daedal.studies").joinpath("table1.toml").read_text(encoding="utf-8")
     study = Study.from_dict(tomllib.loads(text))
     largest = max_popsize if max_popsize is not None else QUICK_POPSIZE if quick else None
@@ -118,7 +118,7 @@ def table1(
 
 
 def _chosen(what: str, things: Sequence[_T], names: Sequence[str], is_meant: Callable[[str, str], bool]) -> list[_T]:
-    """Give the things that are named, in the order of the table; all where no name is given."""
+    """Return the things that are named, in the order of the table; all if none is named."""
     for name in names:
         if not any(is_meant(name, thing.name) for thing in things):
             raise ValueError(unknown(f"{what} of Table 1", name, [thing.name for thing in things]))
@@ -141,13 +141,12 @@ def _up_to(algorithm: StudyAlgorithm, largest: int | None) -> StudyAlgorithm:
         return algorithm
     popsizes = tuple(size for size in algorithm.popsizes if size is None or size <= largest)
     if not popsizes:
-        least = f"{algorithm.popsizes[0]}, the smallest of {algorithm.name}"
-        raise ValueError(f"expected a largest popsize of at least {least}, got {largest}")
+        raise ValueError(f"the smallest popsize of {algorithm.name} is {algorithm.popsizes[0]}, got at most {largest}")
     return dataclasses.replace(algorithm, popsizes=popsizes)
 
 
 def _from_folder(problem: StudyProblem, folder: Path | None) -> StudyProblem:
-    """Take a landscape from its file, where the folder has it: nk_30_4.1 is the one of n=30, k=4, i=1."""
+    """Take a landscape from its file if the folder has it: nk_30_4.1 has n=30, k=4, i=1."""
     match = re.fullmatch(r"nk:n=(\d+),k=(\d+),i=(\d+)", problem.name)
     if folder is None or match is None:
         return problem
@@ -157,5 +156,5 @@ def _from_folder(problem: StudyProblem, folder: Path | None) -> StudyProblem:
     n, k, _ = map(int, match.groups())
     found = read_nk(path)
     if (found.n, found.k) != (n, k):
-        raise ValueError(f"expected a landscape of n={n}, k={k} in {path}, got one of n={found.n}, k={found.k}")
+        raise ValueError(f"{path} has n={found.n}, k={found.k}, not n={n}, k={k}")
     return dataclasses.replace(problem, problem=f"nk:{path}", identity=identity(f"nk:{path}"))

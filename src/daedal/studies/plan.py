@@ -21,14 +21,10 @@ LEVELS = (50, 90)
 """Percentages of solved runs that the paper's table asks for."""
 
 Outcomes: TypeAlias = Mapping[int | None, Mapping[int, bool | None]]
-"""By population size and seed: whether a run solved its problem; None where that cannot be known."""
-
+"""By population size and seed: whether a run solved its problem; None if that is unknown."""
 
 Runs: TypeAlias = Mapping[str, Mapping[int, Run]]
-"""By the key of a cell and by seed, as a store gives them."""
-
-Sizes: TypeAlias = Mapping[int | None, Mapping[int, Run]]
-"""Runs of one problem and algorithm, by population size and seed."""
+"""The runs of a store, by the key of their cell and by seed."""
 
 
 @dataclass(frozen=True)
@@ -48,41 +44,32 @@ class Unsettled(Enum):
 Choice: TypeAlias = Settled | Unsettled
 
 
+def made_runs(runs: Runs, cell: Cell, seeds: Sequence[int]) -> dict[int, Run]:
+    """Return the runs of a cell with these seeds. One that was killed from outside has yet to be made."""
+    found = runs.get(cell.key, {})
+    return {seed: found[seed] for seed in seeds if seed in found and found[seed].status != KILLED}
+
+
 def sizes_of(
     study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, seeds: Sequence[int]
 ) -> dict[int | None, dict[int, Run]]:
-    """Give the runs with these seeds, by population size; a store may hold others, too.
-
-    One that was killed from outside has yet to be made.
-    """
-    sizes = {}
-    for popsize in algorithm.popsizes:
-        found = runs.get(study.cell(problem, algorithm, popsize).key, {})
-        sizes[popsize] = {seed: found[seed] for seed in seeds if seed in found and found[seed].status != KILLED}
-    return sizes
-
-
-def solved_of(sizes: Sizes) -> Outcomes:
-    """Return which runs solved their problem, by population size and seed."""
-    return {popsize: {seed: run.success for seed, run in made.items()} for popsize, made in sizes.items()}
+    """Return the runs with these seeds, by population size."""
+    return {size: made_runs(runs, study.cell(problem, algorithm, size), seeds) for size in algorithm.popsizes}
 
 
 def outcomes(study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm) -> Outcomes:
-    """Say which runs of a problem and an algorithm solved it."""
-    return solved_of(sizes_of(study, runs, problem, algorithm, study.seeds))
+    """Return which runs solved their problem."""
+    sizes = sizes_of(study, runs, problem, algorithm, study.seeds)
+    return {popsize: {seed: run.success for seed, run in made.items()} for popsize, made in sizes.items()}
 
 
 def required(level_percent: int, runs: int) -> int:
-    """Count the successes that are needed for a success level: the fewest with successes / runs >= level."""
-    if not 0 <= level_percent <= 100:
-        raise ValueError(f"expected level_percent to be from 0 to 100, got level_percent={level_percent}")
-    if runs < 1:
-        raise ValueError(f"expected at least one run, got runs={runs}")
+    """Return how many runs have to be solved for a level."""
     return -(-level_percent * runs // 100)  # rounds up, in whole numbers
 
 
 def choices(outcomes: Outcomes, popsizes: Sequence[int | None], seeds: Sequence[int]) -> dict[int, Choice]:
-    """Give, for each level, the smallest population size that reaches it."""
+    """Return, for each level, the smallest population size that reaches it."""
     return {level: _choice(outcomes, popsizes, seeds, level) for level in LEVELS}
 
 
@@ -102,11 +89,11 @@ def _choice(outcomes: Outcomes, popsizes: Sequence[int | None], seeds: Sequence[
 def needed_runs(
     outcomes: Outcomes, popsizes: Sequence[int | None], seeds: Sequence[int], *, full_grid: bool = False
 ) -> list[tuple[int | None, int]]:
-    """List the runs, by population size and seed, that are certain to be needed next.
+    """Return the runs, by population size and seed, that are certain to be needed next.
 
-    As if runs were made one by one in the order of their seeds, and a size left at the first moment at which it can be
-    no answer; a run is listed when it comes before that moment whatever those before it bring, so that many can be
-    made at once and none in vain.
+    Think of runs that are made one by one in the order of their seeds, until a size can no longer reach a level. A run
+    is certain if it comes before that moment, whatever the runs before it bring. So many runs can be made at once, and
+    none in vain.
 
     Examples
     --------
@@ -127,7 +114,7 @@ def needed_runs(
 
 
 def _needed_of_size(known: Mapping[int, bool | None], seeds: Sequence[int], level: int) -> list[int]:
-    """List the seeds to run; none when all are done, or too many have failed for the level."""
+    """Return the seeds to run; none if all are done, or too many have failed for the level."""
     allowed = len(seeds) - required(level, len(seeds))
     failed_at_worst = 0
     runs = []
@@ -146,10 +133,7 @@ _SUMMED = ("done", "failed", "killed", "solved", "left")
 
 @dataclass(frozen=True, kw_only=True)
 class CellStatus:
-    """How far one problem, algorithm and population size, or budget, is, in runs.
-
-    Solved is None where nobody can tell. Left are those that are certain to be needed, the killed ones included.
-    """
+    """Runs of a cell: solved is None if it is unknown; left are those that are certain to be needed."""
 
     problem: str
     algorithm: str
@@ -164,14 +148,14 @@ class CellStatus:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Status:
-    """How far a study is: its cells, how often each error came, and the sums of both, in which no run counts twice."""
+    """How far a study is: its cells, how often each error came, and sums in which no run counts twice."""
 
     cells: tuple[CellStatus, ...]
     errors: Mapping[str, int]
     totals: Mapping[str, int]
 
     def total(self, name: str) -> int:
-        """Give the sum of a column of the cells."""
+        """Return the sum of a column of the cells."""
         return self.totals.get(name, 0)
 
     def __repr__(self) -> str:
@@ -179,7 +163,7 @@ class Status:
 
 
 def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool = False) -> Status:
-    """Say how far a study is; population sizes that nobody needed so far are left out."""
+    """Return how far a study is, without population sizes that were not needed so far."""
     cells: list[CellStatus] = []
     errors: Counter[str] = Counter()
     totals: Counter[str] = Counter()
@@ -216,10 +200,7 @@ def study_status(study: Study, runs: Runs, *, confirm: int = 0, full_grid: bool 
 def needed(
     study: Study, runs: Runs, problem: StudyProblem, algorithm: StudyAlgorithm, confirm: int, full_grid: bool
 ) -> list[tuple[Cell, int]]:
-    """List the runs, by cell and seed, that are certain to be needed: of the study, and to confirm it.
-
-    With budgets all of them are.
-    """
+    """Return the runs, by cell and seed, that are certain to be needed: of the study, and to confirm it."""
     if study.budgets:
         return [pair for cell in study.cells_of(problem, algorithm) for pair in _missing(cell, runs, study.seeds)]
     known = outcomes(study, runs, problem, algorithm)
@@ -235,6 +216,5 @@ def needed(
 
 
 def _missing(cell: Cell, runs: Runs, seeds: Sequence[int]) -> list[tuple[Cell, int]]:
-    """List the runs of a cell that are not made; one that was killed from outside is not."""
-    made = {seed for seed, run in runs.get(cell.key, {}).items() if run.status != KILLED}
+    made = made_runs(runs, cell, seeds)
     return [(cell, seed) for seed in seeds if seed not in made]

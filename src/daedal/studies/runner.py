@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import pickle
-import statistics
 import sys
 import time
 from collections import Counter
@@ -30,23 +29,21 @@ from daedal.run.config import RunConfig
 from daedal.settings.checks import check_whole
 from daedal.settings.parameters import current
 from daedal.settings.plugins import file_digest, send_by_value
-from daedal.studies.analysis import mean_sd
 from daedal.studies.plan import needed
-from daedal.studies.spec import Cell, StoredConfiguration, Study
+from daedal.studies.spec import Cell, Study
 from daedal.studies.store import DONE, FAILED, KILLED, Run, Store
 from daedal.threads import Shared
 
 MOST_CONFIRMED = 100_000
-"""More runs than anybody will make to confirm a choice."""
+"""Maximum number of runs that confirm a choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """How a study is to be run.
+    """How a study is run.
 
-    A full grid runs every population size in full, though the answer is known earlier; `confirm` is how many fresh
-    seeds confirm each choice. None stands for what held the last time. What was killed from outside is run again in
-    any case, what has failed where `retry_failed` says so.
+    `full_grid` runs every population size in full, and `confirm` is the number of other seeds that confirm each choice;
+    None: as the last time. Runs that were killed from outside are always made again, and failed ones if `retry_failed`.
     """
 
     workers: int = 1
@@ -58,15 +55,23 @@ class Order:
         check_whole("workers", self.workers, least=1, hint="as many as the machine has cores")
         confirm = 0 if self.confirm is None else self.confirm
         if check_whole("confirm", confirm, least=0, hint="0 confirms nothing") > MOST_CONFIRMED:
-            raise ValueError(f"expected at most confirm={MOST_CONFIRMED:,}, got confirm={self.confirm}")
+            raise ValueError(f"confirm must be at most {MOST_CONFIRMED:,}, got confirm={self.confirm}")
 
 
 @dataclass
 class Progress:
-    """How far a study is: all runs so far, those that ended now (done, some of them failed or killed), and those ahead.
+    """How far a study is.
 
-    Ahead, by cell, are runs that are certain to be needed, those under way included; more may follow from what they
-    bring. Found are runs that the store had already, and `took` are seconds on the clock, by the key of their cell.
+    Attributes
+    ----------
+    runs, found
+        All runs so far, and how many of them the store had already.
+    done, failed, killed
+        Runs that ended now; those that failed or were killed are counted in `done`, too.
+    ahead
+        Runs by cell that are certain to be needed, including those under way.
+    took
+        Seconds of the runs that ended now, by the key of their cell.
     """
 
     study: Study
@@ -81,7 +86,7 @@ class Progress:
     workers: int = 1
 
     def seconds_left(self) -> float | None:
-        """Say how long the runs ahead will take, as far as one can tell from those that have ended."""
+        """Estimate the time of the runs ahead from those that have ended."""
         expected = {cell: self._expected(cell) for cell, count in self.ahead.items() if count}
         known = {cell: seconds for cell, seconds in expected.items() if seconds is not None}
         if not known:
@@ -90,7 +95,7 @@ class Progress:
         return sum(count * known.get(cell, typical) for cell, count in self.ahead.items()) / self.workers
 
     def _expected(self, cell: Cell) -> float | None:
-        """Expect of a run what those of its cell took, or of a smaller size or budget, in proportion."""
+        """Return the mean time of the runs of a cell, or of a smaller size or budget in proportion."""
         cells = self.study.cells_of(cell.problem, cell.algorithm)
         for other in reversed(cells[: cells.index(cell) + 1]):
             key = other.key
@@ -102,42 +107,31 @@ class Progress:
 
 
 class Watcher(Protocol):
-    """Who wants to see a study as it goes."""
+    """Anything that follows a study."""
 
     def update(self, progress: Progress) -> None:
-        """Take notice that a run has ended."""
+        """Do something when a run has ended."""
 
 
-_MOST_KILLS = 5
-"""How often a run may be killed from outside before it counts as failed."""
-
-_AGAIN = "; the next time "
 _FROM_OUTSIDE = {*ENDINGS, 9}  # SIGKILL, which Windows lacks
 
 
 class Schedule:
-    """Which runs come next: small populations, or budgets, first, and all problems and algorithms in turn.
+    """The order of runs: small populations or budgets first, and all problems and algorithms in turn.
 
-    So a study that is half done can say something about all of them. The order leaves nothing open.
+    So a study that is half done can say something about all of them.
     """
 
     def __init__(self, study: Study, store: Store, order: Order) -> None:
         self.study = study
         self.store = store
         self.order = order
-        runs = store.runs()
         again = {KILLED, FAILED} if order.retry_failed else {KILLED}
         usable = {
             key: {seed: run for seed, run in of_cell.items() if run.status not in again}
-            for key, of_cell in runs.items()
+            for key, of_cell in store.runs().items()
         }
         self.progress = Progress(study=study, order=order, runs=usable)
-        self._killed = {  # before, and how
-            (key, seed): run.error or ""
-            for key, of_cell in runs.items()
-            for seed, run in of_cell.items()
-            if run.status == KILLED
-        }
         self._pairs = study.pairs()
         self._queued: set[tuple[str, int]] = set()
         self._heap: list[tuple[int, int, int, Cell]] = []
@@ -153,17 +147,17 @@ class Schedule:
 
     @property
     def waiting(self) -> int:
-        """How many runs wait for a worker."""
+        """Number of runs that wait for a worker."""
         return len(self._heap)
 
     def take(self) -> tuple[Cell, int]:
-        """Give the next run."""
+        """Return the next run."""
         _, seed, _, cell = heapq.heappop(self._heap)
         return cell, seed
 
     def take_down(self, cell: Cell, seed: int, message: Message) -> None:
-        """Write down what became of a run, and plan what follows from it."""
-        status, outcome = judged(message, self._killed.get((cell.key, seed), ""))
+        """Record what became of a run, and plan what follows from it."""
+        status, outcome = judged(message)
         cell.problem.check_unchanged()
         run = self.store.record(cell, seed, outcome, status=status)
         self.progress.ahead[cell] -= 1
@@ -171,7 +165,7 @@ class Schedule:
         self.progress.failed += status == FAILED
         self.progress.killed += status == KILLED
         if status == KILLED:
-            return  # what it would have brought nobody knows; the next time it is run again
+            return  # its outcome is unknown; the next time it is run again
         self.progress.runs.setdefault(cell.key, {})[seed] = run
         for index in self._sharing[cell.key]:
             self._plan(index)
@@ -188,32 +182,25 @@ class Schedule:
                 heapq.heappush(self._heap, (places[cell.key], seed, index, cell))
 
 
-def judged(message: Message, before: str) -> tuple[str, Result | str]:
-    """Say what became of a run, which may have been killed before: its status, and its result or its error.
-
-    Who is killed from outside again and again may be so for a reason of its own, such as too much memory.
-    """
-    if message.event is Event.DONE:
-        return DONE, message.value
-    if message.event is Event.RAISED:
-        return FAILED, message.value
-    if isinstance(message.value, int) and message.value >= 0:
-        return FAILED, f"its process ended in the middle, with exit code {message.value}"
-    if isinstance(message.value, int):
-        how = f"its process was killed by {signal_name(-message.value)}"
-        if -message.value not in _FROM_OUTSIDE:
-            return FAILED, how
-    else:  # somebody else's worker; whoever waited beside the one to blame is lost, too
-        how = f"its worker was lost: {message.value}"
-    how = f"{before}{_AGAIN}{how}" if before else how
-    return FAILED if how.count(_AGAIN) + 1 >= _MOST_KILLS else KILLED, how
+def judged(message: Message) -> tuple[str, Result | str]:
+    """Return what became of a run: its status, and its result or its error."""
+    match message.event, message.value:
+        case Event.DONE, result:
+            return DONE, result
+        case Event.RAISED, error:
+            return FAILED, error
+        case _, int(code) if code >= 0:
+            return FAILED, f"its process ended in the middle, with exit code {code}"
+        case _, int(code):
+            return KILLED if -code in _FROM_OUTSIDE else FAILED, f"its process was killed by {signal_name(-code)}"
+    return KILLED, f"its worker was lost: {message.value}"  # of an executor
 
 
 Pool: TypeAlias = ProcessPool | ExecutorPool
 
 
 def send(pool: Pool, ticket: int, config: RunConfig) -> None:
-    """Give a run to a worker that is idle."""
+    """Send a run to an idle worker."""
     if isinstance(pool, ExecutorPool) and is_elsewhere(pool.executor):
         pool.start(ticket, pack(without_files(config), "the run"))
         return
@@ -227,12 +214,12 @@ def send(pool: Pool, ticket: int, config: RunConfig) -> None:
 
 
 def is_elsewhere(executor: Executor) -> bool:
-    """Whether its workers may be on machines that do not have the files of a study: those of Dask."""
+    """Return True if workers may be on machines without the files of a study, as with Dask."""
     return hasattr(executor, "_client")
 
 
 def without_files(config: RunConfig) -> RunConfig:
-    """Give a run whose code travels with it, to a machine that may not have the files that it comes from."""
+    """Return a run whose code is sent with it, to a machine that may not have the files that it comes from."""
     configuration = config.algorithm.configuration
     for part in (configuration, *current(configuration).values()):
         send_by_value(part)
@@ -253,21 +240,21 @@ _QUIET = Shared(lambda: redirect_stdout(sys.stderr))  # an executor's workers ma
 
 
 def run_quietly(config: RunConfig) -> Result:
-    """Make one of many runs: what the objective prints goes to standard error, nobody is warned, nothing is traced."""
+    """Make one of many runs, without warnings and traces; what the objective prints goes to standard error."""
     with _QUIET:
         return config.run(warn=False, traced=False)
 
 
 @cache
 def _check_unchanged(source: str | None, digest: str | None) -> None:
-    """Refuse an algorithm whose file is not what it was; once, for what is loaded does not change with its file."""
+    """Refuse an algorithm whose file has changed. Once is enough, because a loaded file does not change."""
     path = "" if source is None else source.rpartition(":")[0]
     if digest is not None and Path(path).is_file() and file_digest(path) != digest:
         raise ValueError(f"{path} has changed since the study was read; run the study again")
 
 
 PoolFactory: TypeAlias = Callable[[int, Callable[[Any], Result]], Pool]
-"""Makes workers: so many, with what they do."""
+"""Makes a number of workers that call a function."""
 
 
 def run_study(
@@ -280,19 +267,15 @@ def run_study(
     executor_timeout: float = EXECUTOR_TIMEOUT,
     pool: PoolFactory = ProcessPool,
 ) -> Progress:
-    """Run what is missing, in processes of our own or an executor's; what the store has is never run again.
+    """Make the missing runs of a study, in processes or with an executor.
 
-    A run that raises, or whose process dies, is written down as failed, and the study goes on. Ctrl-C ends it: the
-    runs under way are lost, all others are in the store. So does a Dask scheduler that is lost: see `maximize`.
+    A run that raises, or whose process dies, is recorded as failed, and the study continues. Ctrl-C ends the study, and
+    so does a lost Dask scheduler: the runs under way are lost, all others are in the store.
     """
     with store.locked():
-        for one in study.algorithms:
-            if isinstance(one.algorithm.configuration, StoredConfiguration):
-                one.algorithm.configuration.refuse()
+        study = study.runnable()
         if study.budgets and order.confirm:
-            raise ValueError(
-                "a study with budgets chooses no population size, so there is nothing to confirm: leave out --confirm"
-            )
+            raise ValueError("a study with budgets chooses no population size to confirm; leave out --confirm")
         confirm, full_grid = store.remember(study, confirm=order.confirm, full_grid=order.full_grid)
         schedule = Schedule(study, store, replace(order, confirm=confirm, full_grid=full_grid))
         if watcher is not None:
@@ -306,7 +289,7 @@ def run_study(
 
 
 def _prepare(study: Study) -> None:
-    """Compile the kernels here, once, before several processes would do so at the same time."""
+    """Compile the kernels once, before several processes would do so at the same time."""
     for algorithm in study.algorithms:
         config = study.cells_of(study.problems[0], algorithm)[0].config(study.seed)
         with suppress(Exception):  # what is wrong with it, its runs will say
@@ -315,7 +298,7 @@ def _prepare(study: Study) -> None:
 
 
 def _workers(study: Study, order: Order, executor: Executor | None, timeout: float, pool: PoolFactory) -> Pool:
-    """Find whoever makes the runs; never more processes than there can be runs."""
+    """Return the workers; never more processes than runs."""
     if executor is None:
         return pool(min(order.workers, len(study.cells()) * (study.runs + (order.confirm or 0))), run_config)
     if is_elsewhere(executor):
@@ -342,16 +325,15 @@ def _work_through(schedule: Schedule, workers: Pool, watcher: Watcher | None) ->
 
 
 def run_all(configs: Sequence[RunConfig], *, workers: int = 1) -> Iterator[tuple[int, Result]]:
-    """Make runs, spread over processes, and give each one's index and result as it ends.
+    """Make runs in processes, and yield the index and the result of each as it ends.
 
-    The results do not depend on the number of workers. A run that raises ends them all. Whoever stops listening ends
-    the processes.
+    The results do not depend on the number of workers. A run that raises ends all others.
     """
     if workers == 1:
         for index, config in enumerate(configs):
             result = run_quietly(config)
             if result.stop is StopReason.INTERRUPTED:
-                raise KeyboardInterrupt  # one run makes the best of it, a comparison has no use for half a run
+                raise KeyboardInterrupt  # a comparison has no use for half a run
             yield index, result
         return
     waiting = list(enumerate(configs))[::-1]
@@ -372,40 +354,8 @@ def run_all(configs: Sequence[RunConfig], *, workers: int = 1) -> Iterator[tuple
 
 
 def _run_or_error(config: RunConfig) -> Result | Exception:
-    """Make one run in a worker; what it raises is sent as it is."""
+    """Make one run in a worker, or return the exception that it raises."""
     try:
         return run_quietly(config)
     except (ValueError, TypeError, OSError) as error:
         return error
-
-
-@dataclass(frozen=True, kw_only=True)
-class Summary:
-    """What the runs of one algorithm came to: means over its runs, evaluations up to the best.
-
-    Solved is None where neither a target nor the optimum is known.
-    """
-
-    runs: int
-    solved: int | None
-    best: float
-    evaluations_to_best: float
-    evaluations_to_best_sd: float
-    cpu_seconds: float
-    cpu_seconds_per_evaluation: float
-
-
-def summarise(results: Sequence[Result]) -> Summary:
-    """Sum up the runs of one algorithm, at least one."""
-    evaluations, evaluations_sd = mean_sd(result.evaluations_to_best for result in results)
-    cpu = [result.cpu_seconds for result in results]
-    known = [result.success for result in results if result.success is not None]
-    return Summary(
-        runs=len(results),
-        solved=sum(known) if known else None,
-        best=statistics.fmean(result.score for result in results),
-        evaluations_to_best=evaluations,
-        evaluations_to_best_sd=evaluations_sd,
-        cpu_seconds=statistics.fmean(cpu),
-        cpu_seconds_per_evaluation=sum(cpu) / sum(result.evaluations for result in results),
-    )

@@ -279,7 +279,7 @@ class Store:
             "SELECT spec, confirm, full_grid FROM studies WHERE id = ?", known[-1] if number is None else number
         )
         try:
-            return Study.from_dict(json.loads(spec), stored=True), int(confirm), bool(full_grid)
+            return Study.restored(json.loads(spec)), int(confirm), bool(full_grid)
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
             raise damaged(self.path, error) from error
 

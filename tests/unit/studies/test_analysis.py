@@ -1,4 +1,4 @@
-"""What runs say: hand-made ones, with answers known beforehand."""
+"""What runs made by hand say about population sizes, with answers known beforehand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daedal.studies.analysis import Effort, Entry, Measure, Row, analyse, efforts
+from daedal.studies.analysis import Measure, Row, analyse, size_rows
 from daedal.studies.plan import Settled, Unsettled, outcomes
 from daedal.studies.spec import Study
 from daedal.studies.store import DONE, FAILED, KILLED, Run
@@ -45,21 +45,23 @@ def fill(
             runs.setdefault(cell.key, {})[seed] = run
 
 
+def at(rows: Sequence[Row], level: int) -> list[Row]:
+    return [row for row in rows if row.level == level]
+
+
 def chosen(rows: Sequence[Row]) -> list[list[int | Unsettled | None]]:
-    """Give the sizes of each row at 50 and 90 %, or why there is none."""
-    found = [[row.entries[level].choice for level in (50, 90)] for row in rows]
-    return [[one.popsize if isinstance(one, Settled) else one for one in of_row] for of_row in found]
+    """Give the sizes of each problem and algorithm at 50 and 90 %, or why there is none."""
+    pairs = zip(at(rows, 50), at(rows, 90), strict=True)
+    return [[one.choice.popsize if isinstance(one.choice, Settled) else one.choice for one in pair] for pair in pairs]
 
 
-def effort(rows: Sequence[Row], level: int = 50, row: int = 0, *, again: bool = False) -> Effort:
-    """Give what a chosen size took; again: with fresh seeds."""
-    entry = rows[row].entries[level]
-    found = entry.confirmed if again else entry.effort
-    assert found is not None
-    return found
+def effort(rows: Sequence[Row], level: int = 50, row: int = 0, *, again: bool = False) -> Row:
+    """Give what a chosen size took; again: with other seeds."""
+    found = at(rows, level)[row]
+    return found.confirmed if again else found
 
 
-def counts(found: Effort) -> tuple[int | None, int, int, int, bool]:
+def counts(found: Row) -> tuple[int | None, int, int | None, int, bool]:
     return found.popsize, found.runs, found.solved, found.failed, found.complete
 
 
@@ -68,8 +70,7 @@ def approx(mean: float, variance: float) -> Measure:
 
 
 def starred(rows: Sequence[Row], level: int, measure: str = "evaluations_to_best") -> list[str]:
-    found = [(row.algorithm.name, row.entries[level].effort) for row in rows]
-    return [name for name, one in found if one is not None and getattr(one, measure).star]
+    return [row.algorithm.name for row in at(rows, level) if row.runs and getattr(row, measure).star]
 
 
 def test_the_sizes_and_their_effort_by_hand() -> None:
@@ -79,9 +80,9 @@ def test_the_sizes_and_their_effort_by_hand() -> None:
     fill(runs, one, 50, "+++++-----", values, seconds=[0.5, 1.5] * 5, best=best, batches=[7, 9] * 5)
     best = [8.0] * 6 + [7.0] + [8.0] * 3
     fill(runs, one, 100, "++++++-+++", [1000] * 9 + [2000], seconds=[3.0] * 10, best=best)
-    (row,) = analyse(one, runs)
-    assert chosen([row]) == [[50, 100]]
-    half, most = effort([row], 50), effort([row], 90)
+    rows = analyse(one, runs)
+    assert chosen(rows) == [[50, 100]]
+    half, most = rows
     assert (counts(half), counts(most)) == ((50, 10, 5, 0, True), (100, 10, 9, 0, True))
     # All runs count, solved or not: distances from 5 are 3, 1, 1, 1, 0, 0, 2, 4, 0, 0, and n - 1 = 9.
     assert half.evaluations_to_best == approx(5.0, 32 / 9)
@@ -106,7 +107,7 @@ def test_failed_runs_are_not_solved_and_have_no_effort() -> None:
 def test_few_runs_that_ended_well() -> None:
     one, runs = study(runs=2), {}
     fill(runs, one, 20, "xx")
-    (found,) = efforts(one, runs, *one.pairs()[0])
+    (found,) = size_rows(one, runs)
     assert counts(found) == (20, 2, 0, 2, True)
     assert found.best is found.evaluations_to_best is found.cpu_seconds_to_best is None
     fill(runs, one, 20, "+x", [40, 0], seconds=[0.5, 0])
@@ -125,10 +126,9 @@ def test_without_an_optimum_there_is_no_answer_but_every_size_has_its_effort() -
     one, runs = study(), {}
     for popsize, value in ((20, 4.0), (50, 6.0), (100, 7.5)):
         fill(runs, one, popsize, "?" * 10, [popsize * 10] * 10, best=[value, value + 1] * 5)
-    (row,) = analyse(one, runs)
-    assert (row.entries, row.judged) == (dict.fromkeys((50, 90), Entry(choice=Unsettled.NONE)), False)
-    made = efforts(one, runs, *one.pairs()[0])
-    assert [counts(found) for found in made] == [(size, 10, 0, 0, True) for size in (20, 50, 100)]
+    assert [(row.choice, row.runs, row.solved) for row in analyse(one, runs)] == [(Unsettled.NONE, 0, None)] * 2
+    made = size_rows(one, runs)
+    assert [counts(found) for found in made] == [(size, 10, None, 0, True) for size in (20, 50, 100)]
     assert [found.best.mean for found in made if found.best is not None] == [4.5, 6.5, 8.0]
 
 
@@ -136,9 +136,9 @@ def test_a_row_says_how_far_it_is() -> None:
     one, runs = study(), {}
     fill(runs, one, 20, "--x---....")
     fill(runs, one, 50, "++-x......")
-    (row,) = analyse(one, runs)
-    assert row.failed == 2
-    assert counts(row.under_way) == (50, 4, 2, 1, False)
+    for row in analyse(one, runs):
+        assert row.failed_at_any_size == 2
+        assert counts(row.under_way) == (50, 4, 2, 1, False)
     fill(runs, one, 50, "+" * 10)
     assert analyse(one, runs)[0].under_way is None
 
@@ -149,7 +149,7 @@ def test_an_algorithm_without_a_population_is_settled_without_a_size() -> None:
     one, runs = dataclasses.replace(plain, algorithms=(plain.algorithms[0], climber)), {}
     fill(runs, one, None, "+++.......", algorithm=1)
     assert chosen(analyse(one, runs))[1] == [Unsettled.OPEN] * 2
-    assert counts(analyse(one, runs)[1].under_way) == (None, 3, 3, 0, False)
+    assert counts(at(analyse(one, runs), 50)[1].under_way) == (None, 3, 3, 0, False)
     fill(runs, one, None, "++++++---x", range(10, 20), algorithm=1)
     fill(runs, one, None, "+-", algorithm=1, first=one.fresh_seeds(1)[0])
     fill(runs, one, 20, "+" * 10, range(30, 60, 3))
@@ -158,7 +158,7 @@ def test_an_algorithm_without_a_population_is_settled_without_a_size() -> None:
     assert counts(effort(rows, row=1)) == (None, 10, 6, 1, True)
     assert counts(effort(rows, row=1, again=True)) == (None, 2, 1, 0, True)
     assert starred(rows, 50) == ["pbil"]
-    assert [found.popsize for found in efforts(one, runs, *one.pairs()[1])] == [None]
+    assert [row.popsize for row in size_rows(one, runs)] == [20, None]
 
 
 def test_runs_of_other_studies_are_left_alone() -> None:
@@ -173,7 +173,7 @@ def test_runs_of_other_studies_are_left_alone() -> None:
     fill(runs, others, 30, "+" * 30)  # another size
     fill(runs, others, 20, "+" * 30, problem=1)  # another problem
     assert analyse(one, runs) == alone
-    assert [(made.popsize, made.runs) for made in efforts(one, runs, *one.pairs()[0])] == [(20, 4), (50, 4)]
+    assert [(made.popsize, made.runs) for made in size_rows(one, runs)] == [(20, 4), (50, 4)]
     assert {size: len(found) for size, found in outcomes(one, runs, *one.pairs()[0]).items()} == {20: 4, 50: 4}
 
 
@@ -182,7 +182,7 @@ def test_names_may_change_after_the_runs_and_rows_are_problem_by_problem() -> No
     fill(runs, one, 20, "+" * 10)
     problems = [{"name": "easy", "problem": "onemax: n=8"}, "trap:k=4,n=8"]
     rows = analyse(study(problems=problems, algorithms=[{"name": "simple", "algorithm": "umda"}, "pbil"]), runs)
-    names = [(row.problem.name, row.algorithm.name) for row in rows]
+    names = [(row.problem.name, row.algorithm.name) for row in at(rows, 50)]
     assert names == [(problem, name) for problem in ("easy", "trap:k=4,n=8") for name in ("simple", "pbil")]
     assert chosen(rows) == [[20, 20], *[[Unsettled.OPEN] * 2] * 3]
 
@@ -192,7 +192,7 @@ def test_confirming_runs_take_no_part_in_the_choice() -> None:
     fill(runs, one, 20, "+" * 5 + "-" * 5, [10] * 10)
     fill(runs, one, 50, "+" * 9 + "x", [30] * 10)
     before = analyse(one, runs)
-    assert before[0].entries[50].confirmed is None
+    assert before[0].confirmed is None
     fresh = one.fresh_seeds(1)[0]
     fill(runs, one, 20, "+-", [70, 90], first=fresh)
     fill(runs, one, 50, "++x-", [50, 70, 0, 30], first=fresh)
@@ -200,14 +200,14 @@ def test_confirming_runs_take_no_part_in_the_choice() -> None:
     assert analyse(one, runs) == before  # none was asked for
     rows = analyse(one, runs, confirm=4)
     assert chosen(rows) == chosen(before)
-    assert [effort(rows, level) for level in (50, 90)] == [effort(before, level) for level in (50, 90)]
+    assert [dataclasses.replace(row, confirmed=None, failed_at_any_size=1) for row in rows] == before
     half, most = effort(rows, 50, again=True), effort(rows, 90, again=True)
     assert (counts(half), counts(most)) == ((20, 2, 1, 0, False), (50, 4, 2, 1, True))
     assert (half.evaluations_to_best, most.evaluations_to_best) == (approx(80.0, 200), approx(50.0, 400))
     assert counts(effort(analyse(one, runs, confirm=2), 90, again=True)) == (50, 2, 2, 0, True)
     unsettled: Runs = {}
     fill(unsettled, one, 20, "-" * 10, first=fresh)
-    assert analyse(one, unsettled, confirm=10)[0].entries[50] == Entry(choice=Unsettled.OPEN)
+    assert analyse(one, unsettled, confirm=10)[0].confirmed is None
 
 
 RISING = list(range(10))
@@ -266,9 +266,9 @@ def test_levels_and_problems_are_compared_each_for_itself() -> None:
     fill(runs, one, 20, "+" * 10, MOST, problem=1)
     fill(runs, one, 20, "+" * 10, LESS, problem=1, algorithm=1)
     rows = analyse(one, runs)
-    assert chosen(rows[:2]) == [[20, 20], [20, 50]]
-    assert [starred(rows[:2], level) for level in (50, 90)] == [["pbil"], ["umda"]]
-    assert [starred(rows[2:], level) for level in (50, 90)] == [["pbil"], ["pbil"]]
+    assert chosen(rows[:4]) == [[20, 20], [20, 50]]
+    assert [starred(rows[:4], level) for level in (50, 90)] == [["pbil"], ["umda"]]
+    assert [starred(rows[4:], level) for level in (50, 90)] == [["pbil"], ["pbil"]]
 
 
 def test_mann_and_whitney_do_not_pair_the_runs_and_holm_corrects() -> None:

@@ -20,7 +20,6 @@ from daedal.studies.snapshot import (
     known_optimum,
     runtime_curves,
     shown_cells,
-    size_curves,
 )
 from daedal.studies.spec import Study
 from daedal.studies.store import Run, packed_history
@@ -122,28 +121,16 @@ def test_damaged_histories_are_refused() -> None:
             anytime_curves(shown)
 
 
-def test_sizes_have_means_and_deviations() -> None:
-    made = {SMALL.key: {seed: run(seed, seed < 2, 100 + 10 * seed, cpu_seconds_to_best=1.0) for seed in range(5)}}
-    (curve,) = size_curves(Snapshot(study=STUDY, runs=made | {LARGE.key: {0: failed(0)}}))
-    assert curve.popsizes.tolist() == [50, 100]
-    assert curve.solved.tolist() == [0.4, 0.0]
-    assert curve.evaluations[0] == 120
-    assert curve.evaluations_sd[0] == pytest.approx(np.std([100, 110, 120, 130, 140], ddof=1))
-    assert math.isnan(curve.evaluations[1])
-    assert curve.complete.tolist() == [True, False]
-    assert size_curves(Snapshot(study=BUDGETS, runs=some_runs())) == []
-
-
 def test_failures_have_their_cell_seed_and_text() -> None:
     fresh = STUDY.fresh_seeds(1)[0]
     made = {0: failed(0), 1: run(1, True), 2: failed(2, "killed"), fresh: failed(fresh)}
     found = failed_runs(Snapshot(study=STUDY, runs={LARGE.key: made}, confirm=1))
-    assert [(one.popsize, one.seed, one.status) for one in found] == [
+    assert [(cell.popsize, one.seed, one.status) for cell, one in found] == [
         (100, 0, "failed"),
         (100, 2, "killed"),
         (100, fresh, "failed"),
     ]
-    assert {one.error for one in found} == {"ValueError: no"}
+    assert {one.error for _, one in found} == {"ValueError: no"}
 
 
 def test_the_optimum_is_what_some_run_knows() -> None:

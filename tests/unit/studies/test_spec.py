@@ -71,7 +71,7 @@ def keys(one: Study) -> list[str]:
 
 def stored(one: Study) -> Study:
     """Give what comes back from a store, which keeps JSON."""
-    return Study.from_dict(json.loads(json.dumps(one.as_dict())), stored=True)
+    return Study.restored(json.loads(json.dumps(one.as_dict())))
 
 
 def toml(given: Any, *, top: bool = True) -> str:
@@ -141,9 +141,7 @@ def test_an_algorithm_that_finds_its_size_itself_has_one_cell_of_its_own() -> No
         assert len(set(keys(grid))) == 2
         result = grid.cells()[1].config(1).run()
         assert (result.settings["popsize"], result.stop is not None) == ("auto", True)
-        back = Study.from_dict(json.loads(json.dumps(grid.as_dict())), stored=True)
-        assert keys(back) == keys(grid)
-        refused("got both", algorithms=[auto | {"popsizes": [20]}])
+        assert keys(stored(grid)) == keys(grid)
 
 
 def test_cells_are_every_problem_with_every_algorithm_and_each_of_its_sizes_once_from_small_to_large() -> None:
@@ -187,106 +185,79 @@ def refused(says: str, folder: Path | None = None, **changes: Any) -> None:
         study(folder=folder, **changes)
 
 
+def problem(**given: Any) -> dict[str, Any]:
+    return {"problems": [{"problem": "onemax:n=8"} | given]}
+
+
+def algorithm(**given: Any) -> dict[str, Any]:
+    return {"algorithms": [{"algorithm": "pbil"} | given]}
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"run": 20}, r"'run', did you mean 'runs'\? Known: algorithms, budgets, limits"),
-        ({"popsize": [20]}, "'popsize', did you mean 'popsizes'"),
-        ({"problem": []}, "'problem', did you mean 'problems'"),
+        ({"run": 20}, r"key of a study 'run', did you mean 'runs'\? Known: algorithms, budgets, limits"),
+        ({"budget": [10]}, "'budget', did you mean 'budgets'"),
         ({"limits": {"max_evaluation": 5}}, "key of limits 'max_evaluation', did you mean 'max_evaluations'"),
         ({"limits": {"target": 5}}, "key of limits 'target'"),
-        ({"problems": [{"problem": "onemax", "minimise": True}]}, "key of a problem 'minimise', .* 'minimize'"),
-        ({"problems": [{"problem": "onemax", "identity": "x"}]}, "key of a problem 'identity'"),
-        ({"algorithms": [{"algorithm": "umda", "setting": {}}]}, "key of an algorithm 'setting', .* 'settings"),
-        ({"algorithms": [{"algorithm": "umda", "kind": "x"}]}, "key of an algorithm 'kind'"),
-        ({"algorithms": [{"algorithm": "pbil", "settings": {"learning_rates": 1}}]}, "'learning_rates', did .*_rate'"),
-        ({"algorithms": ["pbli"]}, r"algorithm 'pbli', did you mean 'pbil'\? Known: auto, boa"),
+        ({"limits": "none"}, "limits must be a table of keys and values, got 'none'"),
+        ({"limits": {"patience": 0}}, "patience"),
+        *(({"runs": value}, "runs") for value in (0, 2.5, True, [], 1_000_001)),
+        *(({"seed": value}, "seed") for value in (-1, 1.5, [], 2**62)),
+        *(({"shuffle": value}, "shuffle of a study to be true or false") for value in (2, [])),
+        *(({"popsizes": value}, "popsizes must be a list of at least one") for value in ([], 50, {}, None)),
+        *(({"popsizes": [value]}, "popsizes to be a whole number of at least 2") for value in (1, 50.0, "50")),
+        ({"popsizes": [1], "algorithms": [{"algorithm": "umda", "popsizes": [20]}]}, "popsizes to be"),
+        ({"popsizes": [10**20]}, str(10**20)),
+        *(({"problems": value}, "problems must be a list of at least one") for value in ([], "onemax", {}, None)),
+        ({"problems": [3]}, "a problem must be a table of keys and values, got 3"),
+        *(({"problems": [value]}, "needs the key problem") for value in ("", {}, {"name": "x"})),
+        (problem(problem=3), "problem of a problem to be text"),
+        (problem(minimise=True), "key of a problem 'minimise', .* 'minimize'"),
+        (problem(identity="x"), "key of a problem 'identity'"),
+        (problem(name=3), "name of a problem to be text"),
+        *((problem(n=value), "n") for value in (0, 2.5, True)),
+        (problem(n=9), "onemax:n=8 has n=8; remove n=9"),
+        (problem(by_row=2), "by_row of a problem to be true or false"),
+        *((problem(target=value), "target") for value in ("high", math.nan, True, 10**400)),
+        *((problem(timeout=value), "timeout") for value in (0, -1.5, math.nan, "5 s", 10**400)),
         ({"problems": ["tarp:k=4,n=20"]}, "problem 'tarp', did you mean 'trap'"),
-        ({"problems": ["trap:j=4"]}, "setting of trap 'j'"),
         ({"problems": ["trap:k=4,n=21"]}, "n=21"),
         ({"problems": ["nk:n=30,k=4"]}, "seed"),
+        ({"problems": ["onemax", {"name": "onemax", "problem": "trap:k=4,n=8"}]}, "two problems are called 'onemax'"),
+        ({"algorithms": []}, "algorithms must be a list of at least one"),
+        ({"algorithms": [{}]}, "needs the key algorithm"),
+        ({"algorithms": ["pbli"]}, r"algorithm 'pbli', did you mean 'pbil'\? Known: auto, boa"),
+        ({"algorithms": ["umda", {"algorithm": "umda", "popsizes": [50]}]}, "two algorithms are called 'umda'"),
+        (algorithm(setting={}), "key of an algorithm 'setting', .* 'settings"),
+        (algorithm(settings="fast"), "settings must be a table"),
+        (algorithm(settings={"learning_rates": 1}), "'learning_rates', did .*_rate'"),
+        (algorithm(settings={"learning_rate": 7}), "learning_rate between 0 and 1"),
+        (algorithm(settings={"popsize": 50}), "popsizes"),
+        (algorithm(popsize=50), "popsizes"),
+        (algorithm(popsize="auto", popsizes=[20]), 'has popsize = "auto"'),
+        (algorithm(popsizes=[1]), "popsizes to be"),
+        *(({"budgets": value}, "budgets must be a list of at least one") for value in ([], 5)),
+        *(({"budgets": [value]}, "budgets to be a whole number of at least 1") for value in (0, 1.5, True)),
+        ({"budgets": [10], "limits": {"max_evaluations": 5}}, "budgets and max_evaluations cannot be combined"),
+        ({"budgets": [10], "popsizes": [20, 50]}, r"looks for no population size; .* got popsizes=\[20, 50\]"),
+        ({"budgets": [10]} | algorithm(popsizes=[20, 50]), "looks for no population size"),
     ],
 )
-def test_what_is_not_known_names_the_nearest_that_is(tmp_path: Path, given: dict[str, Any], says: str) -> None:
-    refused(says, **given)
-    with pytest.raises(ValueError, match=f"study.toml: .*{says}"):
-        read(tmp_path, toml(BASE | given))
-
-
-@pytest.mark.parametrize(
-    ("key", "values", "says"),
-    [
-        ("runs", [0, -1, 2.5, "20", True, [], None], "runs to be a whole number of at least 1, got runs="),
-        ("runs", [1_000_001], "1000000 runs"),
-        ("seed", [-1, 1.5, "0", True, []], "seed that is a whole number of at least 0, .*got seed="),
-        ("seed", [2**62, 2**80], r"below 2\^62"),
-        ("shuffle", [0, 1, "true", []], "shuffle to be true or false, got shuffle="),
-        ("popsizes", [[], 50, "50", {}, None], "popsizes to be a list of at least one size, got popsizes="),
-        ("popsizes", [[1], [0], [-5], [50.0], ["50"], [True], [[]]], "population size to be a whole number"),
-        ("popsizes", [[10**20]], str(10**20)),
-        ("limits", [[], "none", 5, True], "limits to be a table of keys and values, got "),
-        ("problems", [[], "onemax", {}, {"a": 1}, 3, None], "problems to be a list of at least one, got pro"),
-        ("problems", [[3], [["onemax"]], [True]], "a problem to be a table of keys and values, got "),
-        ("problems", [[""], [{}], [{"name": "x"}], [{"problem": 3}]], "problem to be the name of a problem"),
-        ("algorithms", [[], "umda", {}, 3, None], "algorithms to be a list of at least one, got algorithms="),
-        ("algorithms", [[3], [["umda"]]], "an algorithm to be a table of keys and values, got "),
-        ("algorithms", [[""], [{}], [{"algorithm": 3}]], "algorithm to be the name of an algorithm"),
-        ("problems", [["onemax", {"name": "onemax", "problem": "trap:k=4,n=8"}]], "'onemax' twice"),
-        ("algorithms", [["pbil", "umda", {"algorithm": "umda", "popsizes": [50]}]], "'umda' twice"),
-    ],
-)
-def test_values_that_make_no_study(key: str, values: list[object], says: str) -> None:
-    for value in values:
-        refused(says, **{key: value})
-        if key == "popsizes":  # also where every algorithm has its own, and among an algorithm's own
-            refused(says, popsizes=value, algorithms=[{"algorithm": "umda", "popsizes": [20]}])
-            refused(says, algorithms=[{"algorithm": "umda", "popsizes": value}])
-
-
-@pytest.mark.parametrize(
-    ("owner", "key", "values", "says"),
-    [
-        ("limits", "max_evaluations", [0, -1, 1.5, "5", True, []], "max_evaluations to be a whole number of at le"),
-        ("limits", "max_generations", [-1, 1.5, "5", True], "max_generations to be a whole number of at least 0"),
-        ("limits", "patience", [0, 1.5, "5", False], "patience to be a whole number of at least 1"),
-        ("problem", "name", [3, "", [], True], "name to be text, got name="),
-        ("problem", "n", [0, -3, "8", 2.5, True], "n to be a whole number of at least 1, got n="),
-        ("problem", "n", [9], "n=8, which the problem has, or no n, got n=9"),
-        ("problem", "by_row", [0, 1, "no"], "by_row to be true or false, got by_row="),
-        ("problem", "minimize", [0, 1, "no"], "minimize to be true or false, got minimize="),
-        ("problem", "target", ["high", [], math.nan, True, 10**400], "target=.* is not a number"),
-        ("problem", "version", ["", 2, None], "version to be text, got version="),
-        ("problem", "timeout", [0, -1.5, math.nan, math.inf, True, "5 s", [1], 10**400], "above 0, got timeout="),
-        ("algorithm", "name", [3, ""], "name to be text, got name="),
-        ("algorithm", "settings", [[], "fast", 3], "settings to be a table of keys and values, got "),
-        ("settings", "learning_rate", ["fast", True, [], 10**400], "learning_rate of pbil to be a number"),
-        ("settings", "learning_rate", [7, -0.1], "learning_rate between 0 and 1"),
-        ("settings", "best", [1.5, False], "best of pbil to be a whole number"),
-        ("settings", "selection", ["roulette"], "tournament or truncation"),
-        ("settings", "popsize", [50, "many"], "popsizes"),
-        ("algorithm", "popsize", [50, "many", None], "popsizes"),
-    ],
-)
-def test_parts_that_make_no_sense(owner: str, key: str, values: list[object], says: str) -> None:
-    for value in values:
-        given: dict[str, Any] = {
-            "limits": {"limits": {key: value}},
-            "problem": {"problems": [{"problem": "onemax:n=8", key: value}]},
-            "algorithm": {"algorithms": [{"algorithm": "pbil", key: value}]},
-            "settings": {"algorithms": [{"algorithm": "pbil", "settings": {key: value}}]},
-        }
-        refused(says, **given[owner])
+def test_what_makes_no_study_is_one_sentence(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says) as raised:
+        study(**given)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"runs = = 3", "study as TOML in .*study.toml, .*line 1"),
-        (b"runs = 3\nruns = 4", "as TOML in .*study.toml, .*overwrite"),
-        (b"problems = ['onemax'", "as TOML in .*study.toml"),
-        (b"\xff\xfe\x00", "as TOML: .*study.toml is not text .*utf-8"),
-        (b"problems = " + b"[" * 2000, "study.toml, but it is nested too deeply"),
-        (b"", "study.toml: expected problems"),
+        (b"runs = = 3", "study.toml is not a study in TOML: .*line 1"),
+        (b"\xff\xfe\x00", "study.toml is not text .*utf-8"),
+        (b"problems = " + b"[" * 2000, "study.toml is not a study in TOML"),
+        (b"", "study.toml: problems must be a list"),
+        (b"problems = ['onemux:n=8']", "study.toml: .*did you mean 'onemax'"),
     ],
 )
 def test_files_that_are_no_study(tmp_path: Path, content: bytes, says: str) -> None:
@@ -294,10 +265,8 @@ def test_files_that_are_no_study(tmp_path: Path, content: bytes, says: str) -> N
     path.write_bytes(content)
     with pytest.raises(ValueError, match=says):
         Study.from_file(path)
-    for unreadable in (tmp_path / "gone.toml", tmp_path, tmp_path / "nul\0.toml"):
-        with pytest.raises(
-            (ValueError, FileNotFoundError), match=f"cannot read a study .*{re.escape(str(unreadable))}"
-        ):
+    for unreadable in (tmp_path / "gone.toml", tmp_path):
+        with pytest.raises((ValueError, FileNotFoundError), match=re.escape(str(unreadable))):
             Study.from_file(unreadable)
 
 
@@ -401,8 +370,8 @@ def test_keys_are_the_same_exactly_where_the_runs_are_also_from_a_store(thing: s
         found += keys(studies[0])
         for one in studies:
             back = stored(one)
-            assert (back, keys(back)) == (one, keys(one))
-            assert back.as_dict() == one.as_dict()  # so that a store keeps it once
+            assert keys(back) == keys(back.runnable()) == keys(one)
+            assert json.dumps(back.as_dict()) == json.dumps(one.as_dict())  # so that a store keeps it once
     assert len(set(found)) == len(WAYS[thing])
     assert found[0] == cell().key
 
@@ -463,25 +432,26 @@ def test_a_study_comes_back_though_its_files_are_gone_or_could_not_be_loaded(fol
     one = study(folder=folder, problems=problems, algorithms=["umda", own, "mine.py:PLAIN"])
     expected, kept = keys(one), json.dumps(one.as_dict())
     shutil.rmtree(folder)
-    back = Study.from_dict(json.loads(kept), stored=True)
+    back = Study.restored(json.loads(kept))
     assert keys(back) == expected
     assert [problem.content for problem in back.problems] == [problem.content for problem in one.problems]
     assert [(one.name, *one.popsizes) for one in back.algorithms] == [("umda", 20), ("own", None), ("PLAIN", 20)]
     assert json.dumps(back.as_dict()) == kept
-    with pytest.raises(ValueError, match=r"score\.py"):
-        back.cells()[3].config(0).run()  # it can be shown, not run
-    for one, name in zip(back.cells()[1:3], ("climber", "PLAIN"), strict=True):
-        with pytest.raises(ValueError, match=f"{name}' itself"):
-            one.config(0).algorithm.configuration.search(None, Limits())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="climber' itself"):
+        back.runnable()
 
 
-def test_what_is_not_daedals_own_is_told_in_full() -> None:
-    """Whoever reads the store may not have the package that it comes from."""
+def test_an_algorithm_that_is_no_longer_what_the_store_says_is_not_run() -> None:
     ours = Algorithm(name="umda", configuration=algorithms()["umda"].configuration, limits=Limits(patience=3))
     one = dataclasses.replace(study(), algorithms=(StudyAlgorithm(name="a", algorithm=ours, popsizes=(20,)),))
-    (told,) = one.as_dict()["algorithms"]
-    assert (told["algorithm"], told["kind"], told["limits"]["patience"]) == ("umda", "UMDA", 3)
-    assert keys(stored(one)) == keys(one) != keys(study())
+    assert keys(stored(one).runnable()) == keys(one) != keys(study())
+    kept = json.loads(json.dumps(one.as_dict()))
+    kept["algorithms"][0]["kind"] = "PBIL"
+    with pytest.raises(ValueError, match="'umda' itself"):
+        Study.restored(kept).runnable()
+    kept["algorithms"][0]["algorithm"] = "/tmp/evil.py:NAME"  # which would run code
+    with pytest.raises(ValueError, match=r"evil\.py:NAME' itself"):
+        Study.restored(kept).runnable()
 
 
 # Budgets
@@ -507,41 +477,7 @@ def test_a_study_with_budgets_has_cells_for_each_of_them_and_looks_for_no_size(f
     assert [cell.popsize for cell in fixed.cells()] == [30, 40]
 
 
-def test_runs_of_a_budget_are_not_taken_for_others_and_studies_without_budgets_are_what_they_were() -> None:
+def test_runs_of_a_budget_are_not_taken_for_others() -> None:
     budgeted, limited = cell(budgets=[500]), cell(limits={"max_evaluations": 500})
     assert budgeted.key != limited.key
-    assert dataclasses.replace(budgeted.config(1)) == limited.config(1)
-    assert "budgets" not in study().as_dict()
-    assert "budget" not in limited.content
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        *(
-            ({"budgets": value}, "budgets to be a list of at least one number of evaluations, got")
-            for value in ([], 5, "5")
-        ),
-        *(
-            ({"budgets": [value]}, "a budget to be a whole number of at least 1, got")
-            for value in (0, -1, 1.5, "5", True)
-        ),
-        ({"budgets": [10**20]}, str(10**20)),
-        ({"budgets": [10], "limits": {"max_evaluations": 5}}, "budgets or max_evaluations .* got both"),
-        ({"budgets": [10], "popsizes": [20, 50]}, r"looks for no population size: .* got popsizes=\[20, 50\]"),
-        (
-            {"budgets": [10], "algorithms": [{"algorithm": "umda", "popsizes": [20, 50]}]},
-            "looks for no population size",
-        ),
-        (
-            {"budgets": [10], "algorithms": [{"algorithm": "umda", "settings": {"popsize": 5}}]},
-            "instead of the setting",
-        ),
-        ({"budget": [10]}, "'budget', did you mean 'budgets'"),
-    ],
-)
-def test_budgets_that_make_no_study(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
-    refused(says, **changes)
-    with pytest.raises(ValueError, match=f"study.toml: .*{says}") as raised:
-        read(tmp_path, toml(BASE | changes))
-    assert "\n" not in str(raised.value)
+    assert budgeted.config(1) == limited.config(1)

@@ -68,6 +68,16 @@ def store(path: Path) -> Iterator[Store]:
         yield opened
 
 
+def shown(opened: Store, number: int | None = None) -> tuple[dict[str, Any], int, bool]:
+    """Return a study of a store, as plain values, and its options."""
+    one, confirm, full_grid = opened.study(number)
+    return json.loads(json.dumps(one.as_dict())), confirm, full_grid
+
+
+def plain(one: Study) -> dict[str, Any]:
+    return json.loads(json.dumps(one.as_dict()))
+
+
 def sql(path: Path, *statements: str) -> list[Any]:
     """Execute statements in a file without daedal."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -222,16 +232,17 @@ def test_the_last_study_is_the_study_and_its_options_hold(store: Store, path: Pa
     two = study(runs=8, algorithms=["pbil"], limits={"patience": 3})
     assert store.remember(one, confirm=10, full_grid=True) == (10, True)
     assert store.remember(two) == (0, False)
-    assert store.study() == (two, 0, False)
+    assert shown(store) == (plain(two), 0, False)
     assert store.remember(store.study(1)[0], confirm=3) == (3, True)  # the same study, read from the store
-    assert store.study() == (one, 3, True)
+    assert shown(store) == (plain(one), 3, True)
     assert store.remember(one, full_grid=False) == (3, False)
     assert store.remember(one, confirm=0) == (0, False)
     assert store.studies() == [2, 1]
     with pytest.raises(ValueError, match=r"no study 3; it has 1, 2"):
         store.study(3)
     store.close()
-    assert (read_store(path).number, read_store(path).others, read_store(path, number=2).study) == (1, (2,), two)
+    assert (read_store(path).number, read_store(path).others) == (1, (2,))
+    assert plain(read_store(path, number=2).study) == plain(two)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +276,7 @@ def test_a_reader_sees_one_moment_and_does_not_keep_the_writer_waiting(store: St
     assert {key: sorted(found) for key, found in snapshot.runs.items()} == {small.key: [0, 1], large.key: [0]}
     assert {key: sorted(found) for key, found in snapshot.histories.items()} == {small.key: [0, 1]}
     assert snapshot.problem() is snapshot.study.problems[0]
-    with pytest.raises(ValueError, match=r"onemax:n=6.*'trap'"):
+    with pytest.raises(ValueError, match=r"'trap'.*onemax:n=6"):
         snapshot.problem("trap")
 
 
@@ -334,12 +345,12 @@ def test_one_store_takes_what_the_other_has(tmp_path: Path, result: Result) -> N
         assert {which: run.best for which, run in found.items() if run.status == DONE} == best
         assert [found[cell().key, seed].error for seed in (2, 3)] == ["no luck", "worse luck"]
         assert a.histories([cell().key])[cell().key][1] == b.histories([cell().key])[cell().key][1]
-        assert a.study() == (study(), 3, True)  # the one last run here is the one that is shown
+        assert shown(a) == (plain(study()), 3, True)  # the one last run here is the one that is shown
         assert [a.study(number)[0].runs for number in a.studies()] == [7, study().runs]
     with Store(tmp_path / "c.db") as empty, Store(tmp_path / "b.db", create=False) as b:
         assert empty.merge(b.path) == 5
         assert list(empty.rows()) == list(b.rows())
-        assert empty.study() == b.study()
+        assert shown(empty) == shown(b)
 
 
 def test_a_store_takes_nothing_from_itself_or_from_other_files(store: Store, tmp_path: Path, result: Result) -> None:

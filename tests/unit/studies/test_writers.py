@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from daedal.studies.tables import FORMATS, export
+from daedal.studies.writers import FORMATS, export
 
 ROWS: list[dict[str, Any]] = [
     {"problem": "trap:k=4,n=20", "seed": 0, "success": True, "best": 20.0, "error": None, "x": "0101"},
