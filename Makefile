@@ -1,13 +1,13 @@
-# Everything runs in .venv, which each target makes by itself; only python3 (3.11+), venv and make have to be there.
+# Everything runs in .venv, which each target creates if necessary. You need python3 (3.11 or later), venv and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
-# Tests start hundreds of commands, each of which would otherwise compile all of daedal's modules again.
+# Tests start many commands, each of which would otherwise compile all of daedal's modules again.
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
-PARTS := contracts library pages commands studies laws rooms quick-attack
+PARTS := contracts quick-attack unit commands studies pages laws
 
 .PHONY: demo test lint docs $(PARTS) attack bench reference reproduce clean
 
@@ -17,7 +17,7 @@ demo: $(STAMP)
 	$(BIN)/daedal report demo.db -o demo.html
 	@echo "The page of this run: $(CURDIR)/demo.html"
 
-# Two parts side by side: first those that compile the kernels, last those that are short.
+# Two parts side by side, the long ones first.
 test: $(TOOLS)
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs $(PARTS)
 
@@ -31,13 +31,13 @@ docs: $(TOOLS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --clean
 
 contracts := tests/contract
-library := $(wildcard tests/unit/[e-o]*)
-rooms := $(filter-out $(library),$(wildcard tests/unit/[a-z]*))
-pages := $(wildcard tests/e2e/test_docs.py tests/e2e/test_examples.py tests/e2e/test_pa*.py tests/e2e/test_report*.py)
-studies := $(filter-out $(pages),$(wildcard tests/e2e/test_[p-z]*.py))
-commands := $(filter-out $(pages) $(studies),$(wildcard tests/e2e/test_*.py))
-laws := tests/statistical
 quick-attack := tests/attack
+unit := tests/unit
+laws := tests/statistical
+e2e = $(addprefix tests/e2e/test_,$(1))
+studies := $(wildcard $(call e2e,study*.py budget*.py compare.py reproduce.py))
+pages := $(wildcard $(call e2e,docs.py examples.py package.py pages.py report*.py))
+commands := $(filter-out $(studies) $(pages),$(wildcard $(call e2e,*.py)))
 $(PARTS): $(TOOLS)
 	$(BIN)/python -m pytest $($@)
 
