@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -20,6 +21,7 @@ from daedal.limits import StopReason
 from daedal.objectives.spec import spec_parts
 from daedal.result import Result
 from daedal.result.records import Generation
+from daedal.result.saved import record_to_json, result_to_json
 from daedal.result.wording import effort_text, fitness_text, value_text, verdict, violation_text
 from daedal.settings.checks import counted, printable, visible
 from daedal.settings.plugins import is_file_spec
@@ -28,52 +30,46 @@ from daedal.types import to_text
 _MARGIN = 10  # columns of labels
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """How a command writes its result.
+def write_result(
+    result: Result,
+    problem: str,
+    *,
+    as_json: bool,
+    history: bool,
+    file: Path | None,
+    algorithm: str | None,
+    repeat: Sequence[str] = (),
+) -> None:
+    """Write a result, and exit if its exit code is not 0; requests to end are held back meanwhile.
 
-    Attributes
+    Parameters
     ----------
+    result
+        The result.
+    problem, algorithm
+        The objective and the algorithm as the user named them.
     as_json, history
         If True, write one JSON object to standard output, with a record of each generation.
     file
         The run file, if there is one.
-    algorithm
-        The algorithm as the user named it, if at all.
+    repeat
+        Words of the command that repeats the run. They are left out if the run can be resumed.
     """
-
-    as_json: bool
-    history: bool
-    file: Path | None
-    algorithm: str | None
-
-    def write(self, problem: str, result: Result, *, repeat: Sequence[str] = ()) -> None:
-        """Write a result, and exit if its exit code is not 0; requests to end are held back meanwhile.
-
-        Parameters
-        ----------
-        problem
-            The objective as the user named it.
-        result
-            The result.
-        repeat
-            Words of the command that repeats the run. They are left out if the run can be resumed.
-        """
-        console = standard_error()
-        can_resume = result.stop is StopReason.INTERRUPTED and self.file is not None
-        with interrupts_held():
-            if self.as_json:
-                _print_json(problem, result, history=self.history)
-            else:
-                show(result, console, repeat=() if can_resume else repeat)
-        if self.file is not None and not self.as_json:
-            _write_command(console, "report", ["report", shown(self.file), "-o", "report.html"])
-        if self.file is not None and can_resume:
-            _write_command(console, "resume", _resume_words(self.file, problem, self.algorithm))
-        if result.stop is StopReason.INTERRUPTED:
-            sys.exit(INTERRUPTED)
-        if not result.feasible:
-            sys.exit(INFEASIBLE)
+    console = standard_error()
+    can_resume = result.stop is StopReason.INTERRUPTED and file is not None
+    with interrupts_held():
+        if as_json:
+            print(json.dumps(_report(problem, result, history=history), allow_nan=False), flush=True)
+        else:
+            show(result, console, repeat=() if can_resume else repeat)
+    if file is not None and not as_json:
+        _write_command(console, "report", ["report", shown(file), "-o", "report.html"])
+    if file is not None and can_resume:
+        _write_command(console, "resume", _resume_words(file, problem, algorithm))
+    if result.stop is StopReason.INTERRUPTED:
+        sys.exit(INTERRUPTED)
+    if not result.feasible:
+        sys.exit(INFEASIBLE)
 
 
 def show(result: Result, console: Console, *, repeat: Sequence[str] = ()) -> None:
@@ -128,59 +124,31 @@ def _resume_words(file: Path, problem: str, algorithm: str | None) -> list[str]:
 
 # ------------------------------------------------------------ JSON
 
+_FIELDS = (
+    *("algorithm", "popsize", "seed", "settings", "x", "best", "fitness", "standard_error", "measurements"),
+    *("feasible", "violation", "violations", "optimum", "success", "stop", "explanation"),
+    *("evaluations", "evaluations_to_best", "repeated", "failed", "failures", "batches", "generations"),
+    *("seconds", "cpu_seconds"),
+)
+"""Fields of a result in the JSON object, in their order."""
 
-def _print_json(problem: str, result: Result, *, history: bool) -> None:
-    report = _report(problem, result)
+
+def _report(problem: str, result: Result, *, history: bool) -> dict[str, object]:
+    """Return the fields of the JSON object."""
+    fields = result_to_json(result) | {"best": result.best}
+    fields["failures"] = [dataclasses.asdict(failure) for failure in result.failures]
+    report = {"problem": problem, **{name: _finite(fields[name]) for name in _FIELDS}, "version": __version__}
     if history:
         report["history"] = [_record(record) for record in result.history]
-    print(json.dumps(report, allow_nan=False), flush=True)
-
-
-def _report(problem: str, result: Result) -> dict[str, object]:
-    """Return the fields of the JSON object."""
-    return {
-        "problem": problem,
-        "algorithm": result.algorithm,
-        "popsize": result.popsize,
-        "seed": result.seed,
-        "settings": result.settings,
-        "x": to_text(result.x),
-        "best": result.best,
-        "fitness": finite(result.fitness),
-        "standard_error": result.standard_error,
-        "measurements": result.measurements,
-        "feasible": result.feasible,
-        "violation": finite(result.violation),
-        "violations": list(result.violations),
-        "optimum": result.optimum,
-        "success": result.success,
-        "stop": result.stop.value,
-        "explanation": result.explanation,
-        "evaluations": result.evaluations,
-        "evaluations_to_best": result.evaluations_to_best,
-        "repeated": result.repeated,
-        "failed": result.failed,
-        "failures": [{"x": failure.x, "error": failure.error} for failure in result.failures],
-        "batches": result.batches,
-        "generations": result.generations,
-        "seconds": result.seconds,
-        "cpu_seconds": result.cpu_seconds,
-        "version": __version__,
-    }
+    return report
 
 
 def _record(record: Generation) -> dict[str, object]:
     """Return the fields of a generation."""
-    return {
-        "generation": record.generation,
-        "evaluations": record.evaluations,
-        "repeated": record.repeated,
-        "best": finite(record.best),
-        "mean": finite(record.mean),
-        "sd": record.sd,
-        "batches": record.batches,
-        "cpu_seconds": record.cpu_seconds,
-        "seconds": record.seconds,
-        "objective_seconds": record.objective_seconds,
-        **{name: finite(value) for name, value in record.info.items()},
-    }
+    fields = record_to_json(record)
+    return {name: _finite(value) for name, value in {**fields, **record.info}.items() if name != "info"}
+
+
+def _finite(value: Any) -> Any:
+    """Return a value as JSON has it, which has no infinity: null."""
+    return finite(value) if isinstance(value, float) else value

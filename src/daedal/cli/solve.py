@@ -16,7 +16,7 @@ import typer
 from daedal.cli import options
 from daedal.cli.live_display import LiveDisplay
 from daedal.cli.output import stdout_kept
-from daedal.cli.result_text import Output
+from daedal.cli.result_text import write_result
 from daedal.evaluation.executor_pool import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
 from daedal.evaluation.signals import Interrupts
@@ -112,7 +112,7 @@ def solve(
     if seed is None:
         end = words.index("--") if "--" in words else len(words)
         words[end:end] = ["--seed", str(drawn)]
-    output = Output(as_json=as_json, history=history, file=run, algorithm=algorithm)
+    write = partial(write_result, as_json=as_json, history=history, file=run, algorithm=algorithm)
     with Interrupts() as interrupts:
         with stdout_kept(), _dask(workers, dask, dask_timeout) as executor:
             config = RunConfig(
@@ -148,7 +148,7 @@ def solve(
                 command=shlex.join(["daedal", *words]),
             )
             result = config.run(display=_display, log=log, interrupts=interrupts)
-        output.write(problem, result, repeat=words)
+        write(result, problem, repeat=words)
 
 
 def resume(
@@ -181,7 +181,7 @@ def resume(
         size, name = file.description.get("n"), str(file.description.get("objective"))
     with stdout_kept():
         objective = None if problem is None else read_objective(problem, size, persistent=persistent)
-    output = Output(as_json=as_json, history=history, file=run, algorithm=algorithm)
+    write = partial(write_result, as_json=as_json, history=history, file=run, algorithm=algorithm)
     limits = {"max_evaluations": max_evaluations, "max_seconds": max_seconds}
     with Interrupts() as interrupts:
         with stdout_kept(), _dask(workers, dask, dask_timeout) as executor:
@@ -189,7 +189,7 @@ def resume(
             config = resumed(run, given, algorithm, limits=limits, known=known)
             config = config.evaluated_by(workers=workers, executor=executor, executor_timeout=dask_timeout)
             result = config.run(display=_display, interrupts=interrupts)
-        output.write(name if problem is None else problem, result)
+        write(result, name if problem is None else problem)
 
 
 @contextmanager
