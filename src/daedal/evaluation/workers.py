@@ -104,7 +104,7 @@ def workers_for(caller: Caller, options: EvaluationOptions, *, first_failure_onl
 
         function = ChunkFunction(caller, first_failure_only, timeout)
         executor_pool = ExecutorPool(options.executor, function, timeout=options.executor_timeout)
-        return Workers(executor_pool, timeout=timeout, lost_after=options.executor_timeout, shown=caller.shown)
+        return Workers(executor_pool, singly=timeout is not None, shown=caller.shown)
     from daedal.evaluation.process_pool import ProcessPool
 
     pool = ProcessPool(options.workers, ChunkFunction(caller, first_failure_only))
@@ -129,10 +129,9 @@ class Workers:
     pool
         The workers, whose function is a `ChunkFunction`.
     timeout
-        Seconds per candidate.
-    lost_after
-        Seconds beyond the timeouts after which a candidate without an answer counts as lost by an executor, so that it
-        is sent again. The workers watch the timeout then. Default: this process watches it.
+        Seconds per candidate, after which its worker is ended. Default: no limit, or the workers watch it.
+    singly
+        If True, each candidate is sent alone, as with a timeout.
     shown
         Writes a candidate for messages.
     clock
@@ -149,13 +148,13 @@ class Workers:
         pool: ProcessPool | ExecutorPool,
         *,
         timeout: float | None = None,
-        lost_after: float | None = None,
+        singly: bool = False,
         shown: Callable[[Bits], str] = to_text,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.pool = pool
         self.timeout = timeout
-        self.lost_after = lost_after
+        self.singly = singly or timeout is not None
         self.shown = shown
         self.clock = clock
         self.came: list[Came] = []
@@ -234,8 +233,6 @@ class Workers:
             self._sent[number] = chunk
             if self.timeout is not None:
                 chunk.deadline = chunk.sent + self.timeout
-                if self.lost_after is not None:  # the executor may evaluate others before it
-                    chunk.deadline = chunk.sent + self.lost_after + len(self._sent) * self.timeout
             self.pool.start(number, chunk.rows)
 
     def _next(self) -> _Chunk | None:
@@ -268,8 +265,8 @@ class Workers:
         return _Chunk(tickets, parts[0] if len(parts) == 1 else np.concatenate(parts))
 
     def _chunk_size(self) -> int:
-        if self.timeout is not None or self._seconds is None:
-            return 1  # with a timeout, or to see how long it takes
+        if self.singly or self._seconds is None:
+            return 1  # if unknown, to see how long it takes
         seconds = max(self._seconds, 1e-9)
         most = min(int(_CHUNK_SECONDS / seconds), self._queued // (2 * self.pool.size))
         least = 1 + int(_OVERHEADS_A_CHUNK * self._overhead / seconds)
@@ -334,15 +331,10 @@ class Workers:
     def _give_up(self, now: float) -> None:
         """End workers whose candidate takes too long."""
         for number, chunk in list(self._sent.items()):
-            if now < chunk.deadline:
-                continue
-            self.pool.stop(number)
-            del self._sent[number]
-            if self.lost_after is not None:
-                how = f"the executor returned no answer within {now - chunk.sent:.0f} s and may have lost it"
-                self._after_death(chunk, how)
-            else:
+            if now >= chunk.deadline:
                 assert self.timeout is not None
+                self.pool.stop(number)
+                del self._sent[number]
                 self._fail(chunk, _too_slow(self.shown(chunk.rows[0]), self.timeout), self.timeout)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from daedal.evaluation.answers import ObjectiveError, ObjectiveMisuse
 from daedal.evaluation.caller import Caller
 from daedal.evaluation.evaluation import HOPELESS, Evaluation, Here
 from daedal.evaluation.options import EvaluationOptions
-from daedal.types import Bits
 
 
 def evaluation(objective: Any = score, *, vectorized: bool = False, **options: Any) -> Evaluation:
@@ -207,14 +207,16 @@ def test_processes_die_and_hang_and_the_others_are_evaluated() -> None:
     assert evaluate.waiting == 0
 
 
-def test_threads_evaluate_and_a_task_that_is_never_done_has_failed() -> None:
-    class Forgetful(ThreadPoolExecutor):
-        def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-            rows: Bits = args[1]
-            return Future() if any(number_of(row) == 6 for row in rows) else super().submit(function, *args, **kwargs)
+def test_threads_evaluate_and_a_candidate_that_takes_too_long_has_failed() -> None:
+    released = threading.Event()
 
-    with Forgetful(2) as executor:
-        options = {"executor": executor, "timeout": 0.05, "executor_timeout": 0.2, "on_error": "worst"}
-        with evaluation(score, **options) as evaluate:
+    def hangs(row: Any) -> float:
+        if number_of(row) == 6:
+            released.wait(60)
+        return score(row)
+
+    with ThreadPoolExecutor(2) as executor:
+        with evaluation(hangs, executor=executor, timeout=0.2, on_error="worst") as evaluate:
             assert evaluate.size == 2
-            check(evaluate, 20, {6})
+            assert "timeout=0.2 s" in check(evaluate, 20, {6})[6]
+        released.set()

@@ -247,18 +247,6 @@ def test_a_candidate_that_hangs_has_failed_and_its_worker_is_ended() -> None:
     assert len(pool.stopped) == len(set(pool.stopped)) == 3
 
 
-def test_an_executor_that_loses_a_task_gets_it_once_more_and_then_it_has_failed() -> None:
-    lost = {5: 1, 9: 2}
-
-    def seconds(number: int) -> float:
-        return math.inf if sum(number in sent.numbers for sent in pool.sent) <= lost.get(number, 0) else 1.0
-
-    pool = FakePool(size=3, seconds=seconds)
-    errors = check(pool.evaluation(timeout=2.0, lost_after=60.0), 20, {9})
-    assert "returned no answer within" in errors[9]
-    assert pool.now < 100 + 300
-
-
 def test_candidates_of_lost_workers_wait_and_what_came_before_is_returned() -> None:
     class LostPool(FakePool):
         def wait(self, timeout: float | None = None) -> list[Message]:
