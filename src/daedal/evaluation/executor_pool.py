@@ -34,31 +34,21 @@ class ExecutorPool:
         The executor.
     function
         What its workers apply to the payloads that they are sent.
-    slots
-        Number of payloads under way. Default: number of the executor's workers, or of this machine's cores.
     timeout
         Seconds without a sign of Dask's scheduler or of any of its workers after which they count as lost.
     """
 
     def __init__(
-        self,
-        executor: futures.Executor,
-        function: Callable[[Any], Any],
-        *,
-        slots: int | None = None,
-        timeout: float = EXECUTOR_TIMEOUT,
+        self, executor: futures.Executor, function: Callable[[Any], Any], *, timeout: float = EXECUTOR_TIMEOUT
     ) -> None:
         self.executor = executor
-        self.size = _slots(executor) if slots is None else slots
+        self.size = _slots(executor)
         self._function: Any = function
-        self._options: dict[str, bool] = {}
         if not isinstance(executor, futures.ThreadPoolExecutor):  # threads of this process need no copy
             self._function = pack(function, "the objective")
         client = getattr(executor, "_client", None)
         self._watch = None if client is None else SchedulerWatch(client, timeout)
-        self._there: Any = None
-        if client is not None:
-            self._options = {"pure": False}  # a repeated candidate is to be evaluated again
+        self._there: Any = None  # the function, at Dask
         self._tickets: dict[futures.Future[Any], Hashable] = {}
 
     def __enter__(self) -> ExecutorPool:
@@ -74,8 +64,9 @@ class ExecutorPool:
 
     def start(self, ticket: Hashable, payload: object) -> None:
         """Send a payload to the executor; messages about it carry the ticket."""
+        options = {} if self._watch is None else {"pure": False}  # a repeated candidate is to be evaluated again
         try:
-            future = self.executor.submit(_apply, self._sent_function(), payload, **self._options)
+            future = self.executor.submit(_apply, self._sent_function(), payload, **options)
         except futures.BrokenExecutor as error:
             raise ValueError(f"the executor is broken ({describe_error(error)}); pass a new one") from error
         self._tickets[future] = ticket

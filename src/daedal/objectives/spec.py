@@ -45,6 +45,19 @@ def spec_parts(spec: str) -> tuple[str, str, str]:
     return ("file", path, name) if is_file_spec(spec) else ("problem", "", "")
 
 
+def _parts(spec: str) -> tuple[str, str | None, str]:
+    """Return a text in three parts, with the path of its file, if it has one, in the middle."""
+    kind, path, name = spec_parts(spec)
+    if kind == "file":
+        return "", path, f":{name}"
+    if kind == "program":
+        return spec, None, ""
+    if spec.endswith(".py"):
+        return "", spec, ""  # without a function, for which its reader has an error
+    named, file = problem_file(spec)
+    return (spec, None, "") if file is None else (f"{named}:", file, spec.removeprefix(f"{named}:{file}"))
+
+
 def file_of(spec: str) -> str | None:
     """Return the file that a text names, with a function, an algorithm or the data of a problem; None without."""
     try:
@@ -130,16 +143,3 @@ def _files_of(command: str) -> list[str]:
     """Return the files among the arguments of a command: a script, its data; not those found through PATH."""
     words = [part for word in shlex.split(command) for part in (word, word.partition("=")[2])]
     return [word for word in words if os.path.isfile(word) and os.access(word, os.R_OK)]
-
-
-def _parts(spec: str) -> tuple[str, str | None, str]:
-    """Return a text in three parts, with the path of its file, if it has one, in the middle."""
-    kind, path, name = spec_parts(spec)
-    if kind == "file":
-        return "", path, f":{name}"
-    if kind == "program":
-        return spec, None, ""
-    if spec.endswith(".py"):
-        return "", spec, ""  # without a function, for which its reader has an error
-    named, file = problem_file(spec)
-    return (spec, None, "") if file is None else (f"{named}:", file, spec.removeprefix(f"{named}:{file}"))

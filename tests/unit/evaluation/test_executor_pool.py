@@ -93,7 +93,6 @@ def test_there_are_as_many_slots_as_the_executor_has_workers(threads: ThreadPool
     assert ExecutorPool(threads, abs).size == 2
     assert ExecutorPool(Waiting(), abs).size == 3
     assert ExecutorPool(Inline(), abs).size == os.cpu_count()
-    assert ExecutorPool(Inline(), abs, slots=7).size == 7
     assert ExecutorPool(Waiting(_client=Client(a=2, b=1)), abs).size == 6  # one at work and one that waits, on each
     with pytest.raises(ValueError, match="no workers yet"):
         ExecutorPool(Waiting(_client=Client()), abs)
@@ -115,7 +114,7 @@ class Loaded:
 
 
 def test_what_is_sent_is_done_and_the_function_is_unpacked_once_in_a_process() -> None:
-    with ExecutorPool(Inline(), Loaded(), slots=20) as pool:
+    with ExecutorPool(Inline(), Loaded()) as pool:
         for number in range(20):
             pool.start(number, number)
         assert {message.ticket: message.value for message in pool.wait()} == {k: k + 1 for k in range(20)}
