@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -51,11 +50,10 @@ class Fussy:
 # Numbers
 
 
-ARRAYS = [np.asarray, list, tuple, np.float32, np.uint8, np.ma.array, lambda v: list(map(Fraction, v.tolist()))]
-SCALARS = [int, float, np.float64, np.array, lambda v: [v], lambda v: (v,), lambda v: Decimal(int(v))]
-
-
-@pytest.mark.parametrize(("vectorized", "made"), [*((True, one) for one in ARRAYS), *((False, one) for one in SCALARS)])
+@pytest.mark.parametrize(
+    ("vectorized", "made"),
+    [(True, list), (True, np.float32), (True, np.uint8), (False, int), (False, lambda v: [v]), (False, Fraction)],
+)
 def test_any_container_of_one_number_per_candidate_is_fine(vectorized: bool, made: Callable[[Any], Any]) -> None:
     values = answers(Caller(lambda x: made(x.sum(axis=-1)), vectorized=vectorized), X).values
     assert values.tolist() == ONES
@@ -77,11 +75,6 @@ def test_truth_values_large_integers_and_differences_are_numbers() -> None:
         (lambda x: [], r"shape=\(0,\)"),
         (lambda x: ["1", "2", "3", "4"], r"list \['1', '2', '3', '4'\]"),
         (lambda x: ["long words"] * 1000, r"\.\.\."),
-        (lambda x: x.sum(axis=1) * 1j, "ndarray"),
-        (lambda x: [1, [2, 3], 4, 5], "list"),
-        (lambda x: (v for v in x), "generator"),
-        (lambda x: [10**400] * len(x), "OverflowError"),
-        (lambda x: np.array(["2020-01-01"] * 4, dtype="M8[D]"), "ndarray"),
     ],
 )
 def test_other_results_are_an_error_of_the_function_and_not_of_a_candidate(
