@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from daedal.cli import options
-from daedal.cli.output import say, shown, stdout_kept, write_line
+from daedal.cli.output import say, shown, standard_output, stdout_kept
 from daedal.problems import NK, write_nk
 from daedal.problems.exact import SumOfTables
 from daedal.problems.nk import NK_FILE
@@ -28,7 +28,6 @@ from daedal.settings.plugins import is_file_spec
 from daedal.storage.kinds import check_place
 from daedal.types import to_text
 
-_NO_TERMINAL = 1000  # columns, because other programs may search or cut the lines
 _OWN_ALGORITHM = "FILE.py:NAME", "Your own algorithm or model"
 
 
@@ -46,38 +45,30 @@ def list_all(
     with warnings.catch_warnings(record=True) as complaints:  # about installed packages
         warnings.simplefilter("always")
         kinds, known = problem_kinds(), algorithms()
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _NO_TERMINAL
+    out = standard_output()
     if names:
-        found = [_find(name, kinds, known) for name in names]
-        for number, (kind, algorithm) in enumerate(found):
-            if number:
-                console.print()
+        for kind, algorithm in [_find(name, kinds, known) for name in names]:
             if kind is not None:
-                _write_head(console, kind.name, kind.summary, f"Example: {visible(kind.example)}")
-                _explain(console, (kind.parameters() | kind.file_parameters()).values())
+                _write_head(out, kind.name, kind.summary, f"Example: {kind.example}")
+                _explain(out, (kind.parameters() | kind.file_parameters()).values())
             if algorithm is not None:
-                _write_head(console, algorithm.name, algorithm.summary, _ending(algorithm))
-                _explain(console, algorithm.parameters().values())
+                _write_head(out, algorithm.name, algorithm.summary, _ending(algorithm))
+                _explain(out, algorithm.parameters().values())
         return
     problems = [
         (kind.example if kind.example.startswith(kind.name) else f"{kind.name}, as in {kind.example}", kind.summary)
         for kind in kinds.values()
     ]
     others = [("FILE.py:FUNCTION --n 40", "Your own function of 40 bits"), ('"cmd:PROGRAM" --n 40', "Any program")]
-    _list(console, "problem", [*problems, *others])
-    console.print()
+    _list(out, "problem", [*problems, *others])
     if settings:
         for algorithm in known.values():
-            _write_head(console, algorithm.name, algorithm.summary, _ending(algorithm))
-            console.print(_settings_table(algorithm.parameters().values()))
-            console.print()
-        _write_head(console, *_OWN_ALGORITHM)
+            _write_head(out, algorithm.name, algorithm.summary, _ending(algorithm))
+            out.print(_settings_table(algorithm.parameters().values()), "")
+        _write_head(out, *_OWN_ALGORITHM)
     else:
-        _list(console, "algorithm", [*((one.name, one.summary) for one in known.values()), _OWN_ALGORITHM])
-    console.print()
-    write_line(console, Text("See `daedal list NAME` for the settings of a problem or an algorithm."))
+        _list(out, "algorithm", [*((one.name, one.summary) for one in known.values()), _OWN_ALGORITHM])
+    out.print(Text("See `daedal list NAME` for the settings of a problem or an algorithm."))
     for complaint in complaints:
         say(f"warning: {printable(str(complaint.message))}")
 
@@ -95,30 +86,30 @@ def _find(
     return kind, algorithm
 
 
-def _write_head(console: Console, name: str, summary: str, more: str = "") -> None:
-    write_line(console, Text.assemble((visible(name), "bold"), f"  {visible(summary)}"), hanging="    ")
+def _write_head(out: Console, name: str, summary: str, more: str = "") -> None:
+    out.print(Text.assemble((visible(name), "bold"), f"  {visible(summary)}"))
     if more:
-        write_line(console, Text(more), margin="  ")
+        out.print(Padding(Text(visible(more)), (0, 0, 0, 2), expand=False))
 
 
-def _explain(console: Console, parameters: Iterable[Parameter]) -> None:
+def _explain(out: Console, parameters: Iterable[Parameter]) -> None:
     """Write settings, and below those that share a description the description."""
     listed = list(parameters)
     widths = [max((len(cell) for cell in column), default=0) for column in zip(*map(_cells, listed), strict=True)]
     for meaning, group in groupby(listed, key=lambda parameter: parameter.meaning):
-        console.print()
-        console.print(_settings_table(group, widths))
+        out.print("", _settings_table(group, widths), sep="\n")
         if meaning:
-            write_line(console, Text(visible(meaning)), margin="      ")
+            out.print(Padding(Text(visible(meaning)), (0, 0, 0, 6), expand=False))
+    out.print()
 
 
-def _list(console: Console, title: str, entries: Iterable[tuple[str, str]]) -> None:
+def _list(out: Console, title: str, entries: Iterable[tuple[str, str]]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(title, style="bold", no_wrap=True)
     table.add_column("description")
     for entry in entries:
-        table.add_row(*map(_plain, entry))
-    console.print(table)
+        table.add_row(*(Text(visible(text)) for text in entry))
+    out.print(table, "")
 
 
 def _settings_table(parameters: Iterable[Parameter], widths: Iterable[int] = (0, 0)) -> Table:
@@ -127,9 +118,9 @@ def _settings_table(parameters: Iterable[Parameter], widths: Iterable[int] = (0,
     table.add_column()
     for width in widths:
         table.add_column(min_width=width, no_wrap=True)
-    table.add_column()
+    table.add_column(style="dim")
     for parameter in parameters:
-        table.add_row("", *map(_plain, _cells(parameter)), f"[dim]{_plain(parameter.describe())}[/]")
+        table.add_row("", *(Text(visible(text)) for text in (*_cells(parameter), parameter.describe())))
     return table
 
 
@@ -137,11 +128,6 @@ def _cells(parameter: Parameter) -> tuple[str, str]:
     value = parameter.default
     text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     return parameter.name, "" if value is REQUIRED else text
-
-
-def _plain(text: str) -> str:
-    """Return a text that is shown as it is, neither obeyed by a terminal nor read as markup."""
-    return escape(visible(text))
 
 
 def _ending(algorithm: Algorithm) -> str:

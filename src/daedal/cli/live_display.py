@@ -8,11 +8,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from html import escape
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -20,7 +21,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from daedal.cli.output import captured_stderr, clock_time, fitting_table, standard_error
+from daedal.cli.output import captured_stderr, clock_time, standard_error
 from daedal.result.records import Generation
 from daedal.run.view import RunProgress, RunView
 from daedal.settings.checks import visible
@@ -207,7 +208,7 @@ class LiveDisplay:
         records = self.records[:]  # the run may append meanwhile
         parts: list[RenderableType] = []
         if records:
-            parts.append(fitting_table([_cells(one) for one in records[-rows:]], self.console.width, wanted=_WANTED)[0])
+            parts.append(_table([_cells(one) for one in records[-rows:]], self.console.width))
         if progress.best is not None:
             best, ascii_only = _value(progress.best), self.console.options.ascii_only
             length = min(_LONGEST_CURVE, self.console.width - len(f"best    {best}"))
@@ -308,6 +309,25 @@ def curve(values: Sequence[float], width: int, *, ascii_only: bool = False) -> s
         return blocks[min(int(share * len(blocks)), len(blocks) - 1)]
 
     return "".join(block(value) if math.isfinite(value) else " " for value in values)
+
+
+def _table(rows: Sequence[Mapping[str, str]], width: int) -> Table:
+    """Lay out rows with as many whole columns as fit; Rich alone would shorten cells, and so the numbers in them."""
+    sizes: dict[str, int] = {}
+    for row in rows:
+        for name, cell in row.items():
+            sizes[name] = max(sizes.get(name, 0), cell_len(name), cell_len(cell))
+    chosen: set[str] = set()
+    for name in sorted(sizes, key=lambda name: _WANTED.index(name) if name in _WANTED else len(_WANTED)):
+        if sum(sizes[one] + 2 for one in chosen) + sizes[name] <= width:
+            chosen.add(name)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in sizes:
+        if name in chosen:
+            table.add_column(Text(name), justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(row.get(name, "")) for name in sizes if name in chosen))
+    return table
 
 
 def _cells(record: Generation) -> dict[str, str]:

@@ -6,14 +6,13 @@ import ctypes
 import math
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
 from typing import TextIO
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -21,8 +20,7 @@ from daedal.settings.checks import visible
 from daedal.storage.atomic import replace_file
 from daedal.storage.kinds import Kind, check_apart
 
-_NARROWEST = 20  # columns of text next to a margin
-_GAP = 2  # blanks between the columns of a table
+_NO_TERMINAL = 100_000  # columns
 _END = b"\0end\0\n"
 _PIECE = 65536
 _LONGEST_LINE = 10_000  # bytes of a captured line before it is shown without its end
@@ -31,83 +29,25 @@ _LONGEST_LINE = 10_000  # bytes of a captured line before it is shown without it
 
 
 def standard_error() -> Console:
-    """Return a console on standard error; colors that are forced on a log do not make it interactive."""
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return Console(stderr=True, highlight=False, force_interactive=None if is_terminal else False)
+    """Return a console on standard error."""
+    return _console(sys.stderr, stderr=True)
+
+
+def standard_output() -> Console:
+    """Return a console on standard output."""
+    return _console(sys.stdout, stderr=False)
+
+
+def _console(stream: TextIO | None, *, stderr: bool) -> Console:
+    """Only a terminal breaks lines and is interactive: other programs search lines, and logs may have forced colors."""
+    if stream is not None and stream.isatty():
+        return Console(stderr=stderr, highlight=False)
+    return Console(stderr=stderr, highlight=False, width=_NO_TERMINAL, force_interactive=False)
 
 
 def say(text: str) -> None:
     """Write a line to standard error."""
-    write_line(standard_error(), Text(visible(text)))
-
-
-def write_line(console: Console, text: Text, *, margin: str = "", hanging: str = "") -> None:
-    """Write a line after a margin. A terminal breaks it between words; elsewhere it stays one line.
-
-    Parameters
-    ----------
-    console, text
-        Where to write, and what.
-    margin
-        Text to the left of the first part, and blanks of its length to the left of the others.
-    hanging
-        Further text to the left of all parts but the first.
-    """
-    if not console.is_terminal:
-        console.print(Text(margin) + text, soft_wrap=True)
-        return
-    width = max(console.width - len(margin) - len(hanging), _NARROWEST)
-    for number, line in enumerate(text.wrap(console, width)):
-        line.rstrip()
-        console.print(Text(" " * len(margin) + hanging if number else margin) + line, soft_wrap=True)
-
-
-def fitting_table(
-    rows: Sequence[Mapping[str, str]], width: int | None, *, wanted: Sequence[str] = (), left: Collection[str] = ()
-) -> tuple[Text, list[str]]:
-    """Lay out a table with as many whole columns as fit, and return the names of the others, too.
-
-    Rich would shorten cells to fit, and a number without its last digits is wrong.
-
-    Parameters
-    ----------
-    rows
-        Cells by column. Some may be missing.
-    width
-        Width of the terminal; None: unlimited.
-    wanted
-        Columns to prefer, the most important first.
-    left
-        Columns that are aligned to the left; all others are aligned to the right.
-
-    Examples
-    --------
-    >>> rows = [{"name": "dae", "solved": "9", "seconds": "1.5"}, {"name": "umda", "solved": "10"}]
-    >>> table, left_out = fitting_table(rows, 12, left=["name"])
-    >>> print(table, left_out)
-    name  solved
-    dae        9
-    umda      10 ['seconds']
-    """
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    sizes = {name: max(cell_len(name), *(cell_len(row.get(name, "")) for row in rows)) for name in names}
-    shown: list[str] = []
-    for name in sorted(names, key=lambda name: wanted.index(name) if name in wanted else len(wanted)):
-        if not shown or width is None or sum(sizes[one] + _GAP for one in shown) + sizes[name] <= width:
-            shown.append(name)
-    shown.sort(key=names.index)
-
-    def line(row: Mapping[str, str]) -> str:
-        cells = []
-        for name in shown:
-            cell = row.get(name, "")
-            blank = " " * (sizes[name] - cell_len(cell))
-            cells.append(cell + blank if name in left else blank + cell)
-        return (" " * _GAP).join(cells).rstrip()
-
-    lines = [Text(line({name: name for name in shown}), style="dim"), *(Text(line(row)) for row in rows)]
-    table = Text("\n", no_wrap=True, overflow="ignore").join(lines)
-    return table, [name for name in names if name not in shown]
+    standard_error().print(Text(visible(text)))
 
 
 def clock_time(seconds: float) -> str:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from daedal import __version__  # now, because the package may be replaced while it runs
 from daedal.cli import INFEASIBLE, INTERRUPTED
-from daedal.cli.output import finite, shown, standard_error, write_line
+from daedal.cli.output import finite, shown, standard_error
 from daedal.evaluation.signals import interrupts_held
 from daedal.limits import StopReason
 from daedal.objectives.spec import spec_parts
@@ -79,7 +80,7 @@ def show(result: Result, console: Console, *, repeat: Sequence[str] = ()) -> Non
     measured = "" if result.measurements == 1 else f", mean of {result.measurements:,}"
     console.print()
     headline = (verdict(result), color if result.feasible else "bold yellow")
-    write_line(console, Text.assemble(headline, f", fitness {fitness_text(result)}{optimum}{measured}"))
+    console.print(Text.assemble(headline, f", fitness {fitness_text(result)}{optimum}{measured}"))
     if result.best is None:
         _write_unbroken(console, "x", to_text(result.x))
     else:
@@ -98,7 +99,10 @@ def show(result: Result, console: Console, *, repeat: Sequence[str] = ()) -> Non
         lines["failed"] = f"{counted(result.failed, 'evaluation')}, the first: {first}"
     for name, text in lines.items():
         if text:
-            write_line(console, Text(text), margin=f"{name:<{_MARGIN}}")
+            line = Table.grid()
+            line.add_column(min_width=_MARGIN)
+            line.add_row(name, Text(text))
+            console.print(line)
     if repeat:
         _write_command(console, "repeat", repeat)
 
