@@ -59,7 +59,7 @@ reference: $(STAMP)
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) ".[plot,parallel,report]"
+	$(INSTALL) ".[plot,parallel]"
 	touch $(STAMP)
 
 $(TOOLS): $(STAMP)

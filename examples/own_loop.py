@@ -1,6 +1,6 @@
 """Ask and tell: evaluate candidates in a loop of your own.
 
-    python examples/own_loop.py [FILE.png]      # needs pip install "daedal[plot]"; default: own_loop.png
+    python examples/own_loop.py [FILE.png]      # needs Matplotlib; default: own_loop.png
 
 The problem has blocks within blocks (HIFF), and the algorithm is a Bayesian network with niching. The figure shows the
 80 best candidates of the first generation, of one half-way and of the last: random bits, small blocks, large blocks.

@@ -192,7 +192,7 @@ class Result:
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a report of the run: one HTML file. An existing report is replaced, any other file is kept.
 
-        It opens in any browser, without a network. Needs Plotly: pip install "daedal[report]".
+        It opens in any browser, without a network.
 
         Examples
         --------

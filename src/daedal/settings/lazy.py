@@ -43,7 +43,7 @@ def missing_extra(need: str, extra: str) -> MissingExtraError:
 
     Examples
     --------
-    >>> print(missing_extra("a report needs Plotly", "report"))
-    a report needs Plotly: pip install "daedal[report]"
+    >>> print(missing_extra("a data frame needs pandas", "frame"))
+    a data frame needs pandas: pip install "daedal[frame]"
     """
     return MissingExtraError(f'{need}: pip install "daedal[{extra}]"')
