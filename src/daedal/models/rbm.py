@@ -296,7 +296,7 @@ class Schedule:
             self.stop = True
 
     def late_gain(self) -> float:
-        """Give r, within 0..1: 0 without any gain, and 1 as long as a quarter is less than one measurement."""
+        """Return r from 0 to 1: 0 without any gain, and 1 as long as a quarter is less than one measurement."""
         steps = len(self.smoothed) - 1
         quarter = steps // 4
         if quarter == 0:

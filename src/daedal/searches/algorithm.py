@@ -76,7 +76,7 @@ class Configuration(ABC):
         return type(self).__name__
 
     def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> Configuration:
-        """Give the configuration with everything chosen, such as a population size, that is not given.
+        """Return the configuration with defaults for everything that is not set, such as the population size.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class Configuration(ABC):
         return None
 
     def generation_seconds(self, n: int) -> float:
-        """Give the CPU time, about, of a generation of this configuration, which is resolved; 0: nobody knows."""
+        """Return the approximate CPU time of a generation of this resolved configuration; 0 if it is unknown."""
         return 0.0
 
     def parameters(self) -> dict[str, Parameter]:
@@ -108,14 +108,14 @@ class Configuration(ABC):
         return {name: dataclasses.replace(one, default=values[name]) for name, one in known.items()}
 
     def settings(self) -> dict[str, Setting]:
-        """Give the values in force, by name."""
+        """Return the values in force, by name."""
         values: dict[str, Setting] = {}
         for name, value in current(self).items():
             values |= current(value) if dataclasses.is_dataclass(value) else {name: value}
         return values
 
     def with_settings(self, values: Mapping[str, Setting]) -> Configuration:
-        """Give the configuration with some values changed."""
+        """Return the configuration with some values changed."""
         own: dict[str, Any] = {}
         for name, value in current(self).items():
             if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -216,11 +216,11 @@ class Algorithm:
         return self.configuration.parameters()
 
     def settings(self) -> dict[str, Setting]:
-        """Give the values in force, by name."""
+        """Return the values in force, by name."""
         return self.configuration.settings()
 
     def with_settings(self, settings: Mapping[str, Setting], *, keywords: Iterable[str] = ()) -> Algorithm:
-        """Give this algorithm with some values changed; text, as from a command line, is read.
+        """Return this algorithm with some values changed. Texts, as from a command line, are converted.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class Algorithm:
         return self.last_resort if limits == Limits() and not has_goal else limits
 
     def resolved(self, n: int, *, max_evaluations: int | None = None, workers: int = 1) -> Algorithm:
-        """Give this algorithm with everything chosen that is not given: see `Configuration.resolved`."""
+        """Return this algorithm with defaults for everything that is not set: see `Configuration.resolved`."""
         chosen = self.configuration.resolved(n, max_evaluations=max_evaluations, workers=workers)
         return dataclasses.replace(self, configuration=chosen)
 

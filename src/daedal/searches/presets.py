@@ -281,14 +281,14 @@ def register_algorithm(algorithm: Algorithm) -> None:
 
 
 def algorithms() -> dict[str, Algorithm]:
-    """Give all algorithms by name, those of installed packages included; one that is broken is a warning."""
+    """Return all algorithms by name, including those of installed packages. Warn of a broken one."""
     register_entry_points(ENTRY_POINTS, _is_known)
     own = {name: _registered.get(name) or preset(name) for name in PRESETS}
     return own | _registered
 
 
 def find_algorithm(given: AnyAlgorithm) -> Algorithm:
-    """Give the algorithm that a value stands for.
+    """Return the algorithm that a value stands for.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ _BYTES_A_ROW = 80
 
 
 def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: float = 1.0) -> int:
-    """Give a population size that solves deceptive problems of n variables as a rule, or less for few evaluations.
+    """Return a population size that usually solves deceptive problems, or a smaller one for few evaluations.
 
     A population converges in a number of generations that grows with the square root of n, and slowly with its own
     size; one that fits the evaluations has just about converged when they end. docs/models.md has the runs behind both
@@ -398,7 +398,7 @@ def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: flo
 def choose_popsize(
     popsize: int | None, n: int, max_evaluations: int | None = None, *, model: Model | None = None
 ) -> int:
-    """Give popsize, or the default where it is None; refuse what does not fit into memory."""
+    """Return popsize, or its default. Raise an error if the population does not fit into memory."""
     default = default_popsize(n, max_evaluations, slowness=1.0 if model is None else model.slowness)
     if popsize is None:
         popsize = default
@@ -427,5 +427,5 @@ def _bytes(popsize: int, n: int) -> int:
 
 
 def three_generations(popsize: int) -> int:
-    """Give the evaluations of a first population, and two generations that learn from it."""
+    """Return the evaluations of a first population and of two more generations."""
     return popsize + 2 * (popsize - popsize // 2)
