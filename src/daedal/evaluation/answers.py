@@ -48,24 +48,12 @@ class Failure:
 
 @dataclass(frozen=True, eq=False)
 class BestSoFar:
-    """The best solution of a run that ended with an error.
+    """The best solution of a run that ended with an error."""
 
-    Attributes
-    ----------
-    x
-        Bits, shape (n,), in the order of the objective's own variables.
-    fitness
-        Objective value.
-    shown
-        The solution as text: its bits, or the values of a space.
-    violation
-        Sum of the violations of all constraints.
-    """
-
-    x: Bits
+    x: Bits  # shape (n,), in the order of the objective's own variables
     fitness: float
-    shown: str
-    violation: float = 0.0
+    shown: str  # the solution as text: its bits, or the values of a space
+    violation: float = 0.0  # sum of the violations of all constraints
 
     def __str__(self) -> str:
         beyond = f" and is not feasible, by {self.violation:.10g}" if self.violation > 0 else ""
@@ -91,24 +79,12 @@ class ObjectiveMisuse(ObjectiveError):  # noqa: N818  a kind of ObjectiveError
 
 @dataclass(slots=True)
 class Answers:
-    """Answers for some candidates.
+    """Answers for some candidates."""
 
-    Attributes
-    ----------
-    values
-        Objective values, shape (candidates,); nan for those that failed. With constraints they are merits.
-    errors
-        Reasons of failures, by place.
-    causes
-        Exceptions behind them, if they were raised in this process.
-    outputs
-        With constraints: objective and constraint values, shape (candidates, 1 + constraints).
-    """
-
-    values: Fitness
-    errors: dict[int, str] = field(default_factory=dict)
-    causes: dict[int, BaseException] = field(default_factory=dict)
-    outputs: Outputs | None = None
+    values: Fitness  # shape (candidates,); nan for those that failed; with constraints, merits
+    errors: dict[int, str] = field(default_factory=dict)  # reasons of failures, by place
+    causes: dict[int, BaseException] = field(default_factory=dict)  # of those that were raised in this process
+    outputs: Outputs | None = None  # with constraints, as in `Done`
 
     @classmethod
     def failed(cls, count: int, error: str, cause: BaseException | None = None) -> Answers:
@@ -254,18 +230,10 @@ def _infeasible(values: Fitness, totals: Fitness) -> Fitness:
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """The best candidate of a run with constraints, with exact numbers where merits are rounded.
+    """The best candidate of a run with constraints, with exact numbers where merits are rounded."""
 
-    Attributes
-    ----------
-    x
-        The candidate, shape (n,), in the optimizer's order.
-    outputs
-        Its objective value and constraint values, shape (1 + constraints,).
-    """
-
-    x: Bits
-    outputs: Outputs
+    x: Bits  # shape (n,), in the optimizer's order
+    outputs: Outputs  # objective value and constraint values, shape (1 + constraints,)
 
     @property
     def violation(self) -> float:

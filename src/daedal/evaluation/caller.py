@@ -34,38 +34,17 @@ class Caller:
 
     A user's function gets candidates as int64, so that `2 * x - 1` and `x[:, 0] - x[:, 1]` mean what they say: in
     uint8, 0 - 1 is 255.
-
-    Parameters
-    ----------
-    objective
-        The function.
-    vectorized
-        If True, it takes many candidates, shape (candidates, n). If False, it takes one, shape (n,).
-    sign
-        1 if larger values are better, -1 if smaller ones are.
-    dtype
-        Type of the bits that it gets.
-    most_bytes
-        Memory of the candidates of one call.
-    shown
-        Writes a candidate for messages.
-    batch
-        What the function is called with, in words, for messages.
-    constraints
-        Functions of the same candidates, each of which returns by how much a candidate violates something.
-    violations
-        If True, the objective returns pairs of values and violations. If False, a pair is an error.
     """
 
     objective: Objective
-    vectorized: bool = True
-    sign: int = 1
-    dtype: type[np.integer[Any]] = np.int64
-    most_bytes: int = MOST_BYTES
-    shown: Callable[[Bits], str] = to_text
-    batch: str = "an array of 0/1 rows"
-    constraints: tuple[Objective, ...] = ()
-    violations: bool = False
+    vectorized: bool = True  # whether it takes many candidates, shape (candidates, n), or one, shape (n,)
+    sign: int = 1  # 1 if larger values are better, -1 if smaller ones are
+    dtype: type[np.integer[Any]] = np.int64  # of the bits that it gets
+    most_bytes: int = MOST_BYTES  # of the candidates of one call
+    shown: Callable[[Bits], str] = to_text  # writes a candidate for messages
+    batch: str = "an array of 0/1 rows"  # what the function is called with, for messages
+    constraints: tuple[Objective, ...] = ()  # return by how much a candidate violates something
+    violations: bool = False  # whether the objective returns pairs of values and violations
 
     @property
     def constrained(self) -> bool:

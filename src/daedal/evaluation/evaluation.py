@@ -39,28 +39,13 @@ SECONDS_A_PIECE = 0.1
 
 
 class Done(NamedTuple):
-    """Candidates that have their final answers.
+    """Candidates that have their final answers."""
 
-    Attributes
-    ----------
-    tickets
-        Their tickets from `Evaluation.submit`, in the order of arrival.
-    values
-        Objective values in the objective's own sign, shape (tickets,); nan for candidates that failed for good. With
-        constraints they are merits (see `daedal.evaluation.answers`), in the same sign.
-    outputs
-        With constraints: objective and constraint values, shape (tickets, 1 + constraints). None without.
-    errors
-        Reasons why candidates failed for good, by ticket.
-    seconds
-        The longest evaluation among them, approximately.
-    """
-
-    tickets: list[int]
-    values: Fitness
-    outputs: Outputs | None
-    errors: dict[int, str]
-    seconds: float
+    tickets: list[int]  # from `Evaluation.submit`, in the order of arrival
+    values: Fitness  # in the objective's own sign, shape (tickets,); nan if failed for good; with constraints, merits
+    outputs: Outputs | None  # with constraints: objective and constraint values, shape (tickets, 1 + constraints)
+    errors: dict[int, str]  # why candidates failed for good, by ticket
+    seconds: float  # the longest evaluation, approximately
 
 
 _NOTHING = Done([], np.empty(0), None, {}, 0.0)

@@ -63,33 +63,15 @@ class SpaceFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundObjective:
-    """An objective that is ready for a run.
+    """An objective that is ready for a run."""
 
-    Attributes
-    ----------
-    name
-        Name in messages and results.
-    n
-        Number of bits.
-    call
-        The way to call it, as if larger values were better.
-    optimum
-        Known optimum; None if there is none.
-    order
-        Where variable i is in the optimizer's candidates, shape (n,); None if it is at i.
-    spec
-        Text that names a problem of daedal; None for a function.
-    space
-        Space whose values the bits encode.
-    """
-
-    name: str
-    n: int
-    call: Caller
-    optimum: float | None = None
-    order: NDArray[np.intp] | None = None
-    spec: str | None = None
-    space: Space | None = None
+    name: str  # in messages and results
+    n: int  # number of bits
+    call: Caller  # as if larger values were better
+    optimum: float | None = None  # if it is known
+    order: NDArray[np.intp] | None = None  # where variable i is in the optimizer's candidates; None if it is at i
+    spec: str | None = None  # text that names a problem of daedal
+    space: Space | None = None  # whose values the bits encode
 
     def to_objective(self, x: Bits) -> Bits:
         """Return candidates, shape (candidates, n) or (n,), in the order of the objective's own variables."""
