@@ -115,9 +115,9 @@ def read_study(path: Path) -> Any:
 
 
 def read_initial(path: Path) -> Any:
-    from daedal.cli.options import read_rows
+    from daedal.run.initial import read_initial_file
 
-    return repr(read_rows(path))
+    return repr(read_initial_file(path))
 
 
 READERS = {

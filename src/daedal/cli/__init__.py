@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from daedal.cli.children import children_ended
+from daedal.evaluation.group import keep_standard_descriptors
 from daedal.evaluation.signals import ended_properly
 from daedal.settings.checks import describe_error
 
@@ -28,11 +29,7 @@ _show_any_warning = warnings.showwarning
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:  # it is closed, and the next file to be opened would take its number
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    keep_standard_descriptors()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for names that the terminal cannot show

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from daedal.run.initial import Initial
     from daedal.spaces.space import Space
 
 
@@ -149,63 +144,3 @@ def space_of(path: Path | None, n: int | None) -> Space | None:
     from daedal.spaces.space import read_space
 
     return read_space(path)
-
-
-def read_initial(path: Path | None, space: Space | None) -> Initial | None:
-    """Read the file of `--initial`: lines of 0/1 or, in a space, JSON objects."""
-    if path is None:
-        return None
-    return read_rows(path) if space is None else _read_values(path)
-
-
-def _read_values(path: Path) -> Initial:
-    """Read one JSON object per line with the values by name; all of them may have a fitness, or none."""
-    import numpy as np
-
-    from daedal.spaces.space import FITNESS
-    from daedal.storage.inputs import read_text_input
-
-    listed = []
-    for number, line in enumerate(read_text_input(path, "JSON objects, one a line").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path}, line {number} is not a JSON object: {error}") from None
-        if not isinstance(value, dict):
-            raise ValueError(f"{path}, line {number} is not a JSON object, got {line:.60}")
-        listed.append(value)
-    known = [value.pop(FITNESS) for value in listed if FITNESS in value]
-    if not listed:
-        raise ValueError(f"{path} holds no values; write one JSON object per line")
-    if len(known) not in (0, len(listed)):
-        raise ValueError(f"{path} has a {FITNESS} in {len(known)} of {len(listed)} lines; give all of them or none")
-    return (listed, np.array(known, dtype=object)) if known else listed
-
-
-def read_rows(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | NDArray[np.uint8]:
-    """Read one candidate of 0/1 per line; all of them may be followed by a value, or none. Lines with # are comments.
-
-    Returns
-    -------
-    array or tuple
-        The candidates, shape (rows, n), and their values, shape (rows,), if there are any.
-    """
-    import numpy as np  # here, because help does not need it
-
-    from daedal.storage.inputs import read_text_input
-    from daedal.types import from_text
-
-    lines = [line.split() for line in read_text_input(path, "lines of 0/1").splitlines()]
-    words = [line for line in lines if line and not line[0].startswith("#")]
-    shapes = {(len(line), len(line[0])) for line in words}
-    if len(shapes) != 1 or next(iter(shapes))[0] > 2:
-        raise ValueError(f"{path} must have lines of the same number of 0/1, all followed by a value or none")
-    rows = np.array([from_text(line[0]) for line in words])
-    if len(words[0]) == 1:
-        return rows
-    try:
-        return rows, np.array([float(line[1]) for line in words])
-    except ValueError as error:
-        raise ValueError(f"{path} must have a number after each candidate: {error}") from error

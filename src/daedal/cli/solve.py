@@ -23,6 +23,7 @@ from daedal.evaluation.signals import Interrupts
 from daedal.limits import Limits
 from daedal.objectives.spec import by_value, file_of, read_objective
 from daedal.run.config import RunConfig
+from daedal.run.initial import read_initial_file
 from daedal.run.noise import noise_of
 from daedal.run.resume import resumed, seed_of
 from daedal.run.run_file import read_run
@@ -106,7 +107,7 @@ def solve(
         chosen = find_algorithm(algorithm).with_settings(options.settings_of(settings, popsize))
         variables = options.space_of(space, n)
         objective = read_objective(problem, n if variables is None else variables.n, persistent=persistent)
-    rows = options.read_initial(initial, variables)
+    rows = None if initial is None else read_initial_file(initial, variables)
     noise = noise_of(noisy, repeats, initial=rows)
     drawn = seed_of(run, seed)
     if seed is None:

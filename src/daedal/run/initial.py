@@ -1,8 +1,10 @@
-"""Solutions to begin with, as users give them."""
+"""Initial candidates as users give them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -10,8 +12,9 @@ from numpy.typing import NDArray
 
 from daedal.objectives.bound import BoundObjective
 from daedal.settings.checks import as_numbers
-from daedal.spaces.space import flags, holds_values, read_values
-from daedal.types import Bits, Fitness, check_bits
+from daedal.spaces.space import FITNESS, Space, flags, holds_values, read_values
+from daedal.storage.inputs import read_text_input
+from daedal.types import Bits, Fitness, check_bits, from_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,6 +43,44 @@ def read_initial(
     if values is None:
         return objective.to_optimizer(rows), None
     return objective.to_optimizer(rows), _values(values, rows)
+
+
+def read_initial_file(path: Path, space: Space | None = None) -> Initial:
+    """Read candidates, one per line: 0/1 or, in a space, JSON objects; all of them with a value, or none.
+
+    Lines that begin with # are comments.
+    """
+    what = "lines of 0/1" if space is None else "JSON objects, one per line"
+    lines = [line for line in map(str.strip, read_text_input(path, what).splitlines()) if line and line[0] != "#"]
+    if not lines:
+        raise ValueError(f"{path} holds no candidates; write {what}")
+    if space is not None:
+        listed = [_json_object(line, path) for line in lines]
+        known = [value.pop(FITNESS) for value in listed if FITNESS in value]
+        if len(known) not in (0, len(listed)):
+            raise ValueError(f"{path} has a {FITNESS} in {len(known)} of {len(listed)} lines; give all of them or none")
+        return (listed, np.array(known, dtype=object)) if known else listed
+    words = [line.split() for line in lines]
+    shapes = {(len(line), len(line[0])) for line in words}
+    if len(shapes) != 1 or len(words[0]) > 2:
+        raise ValueError(f"{path} must have {what} of the same number, all followed by a value or none")
+    rows = np.array([from_text(line[0]) for line in words])
+    if len(words[0]) == 1:
+        return rows
+    try:
+        return rows, np.array([float(line[1]) for line in words])
+    except ValueError as error:
+        raise ValueError(f"{path} must have a number after each candidate: {error}") from error
+
+
+def _json_object(line: str, path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} has a line that is not a JSON object: {line:.60} ({error})") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} has a line that is not a JSON object: {line:.60}")
+    return value
 
 
 def _bits(given: object, objective: BoundObjective) -> Bits:
