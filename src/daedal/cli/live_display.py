@@ -39,7 +39,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_TICKING.acquire, after_in_parent=_TICKING.release, after_in_child=_TICKING.release)
 
 
-class Ticker:
+class Ticker(threading.Thread):
     """A thread that calls a function at regular intervals until it is stopped.
 
     Parameters
@@ -51,28 +51,25 @@ class Ticker:
     """
 
     def __init__(self, function: Callable[[], object], seconds: float) -> None:
+        super().__init__(daemon=True)
         self.function = function
         self.seconds = seconds
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._tick, daemon=True)
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread, and wait for a call under way."""
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _tick(self) -> None:
+    def run(self) -> None:
+        """Call the function again and again."""
         while not self._ended.wait(self.seconds):
             with _TICKING:
                 try:
                     self.function()
                 except (OSError, ValueError):  # ValueError: the stream is closed
                     return
+
+    def stop(self) -> None:
+        """Stop the thread, and wait for a call under way."""
+        self._ended.set()
+        if self.is_alive():
+            self.join()
 
 
 class LiveDisplay:
