@@ -77,7 +77,7 @@ def test_the_notebook_shows_the_card_and_two_pictures(tmp_path: Path, plain_envi
     run(sys.executable, "-c", NOTEBOOK, notebook, folder=tmp_path, environment=plain_environment)
     cells = json.loads((tmp_path / "done.ipynb").read_text())["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
-    assert sum("image/png" in output.get("data", {}) for output in outputs) == 2
+    assert sum("image/svg+xml" in output.get("data", {}) for output in outputs) == 2
     assert sum("text/html" in output.get("data", {}) for output in outputs) == 1, "the card"
     text = "".join("".join(output.get("text", "")) for output in outputs)
     assert "30.0 of 30.0 after" in text

@@ -65,7 +65,7 @@ def _facts(result: Result) -> str:
     counts += [f"{result.failed:,} failed"] if result.failed else []
     counts += [free_text(result)] if result.repeated else []
     facts = [
-        ("best value" if result.feasible else "best value, not feasible", fitness_text(result), goals),
+        ("best value" if result.feasible else "best value, not feasible", fitness_text(result).replace(" +- ", " ± "), goals),
         ("evaluations", f"{result.evaluations:,}", counts),
         ("generations", f"{result.generations:,}", [f"{result.batches:,} batches"] if result.batches else []),
         ("time", seconds(result.seconds), [f"{seconds(result.cpu_seconds)} of CPU time"]),

@@ -11,7 +11,7 @@
   function text(value) {
     const size = Math.abs(value);
     if (size !== 0 && (size < 1e-4 || size >= 1e12)) return value.toExponential(3);
-    return value.toLocaleString("en", {maximumSignificantDigits: size >= 1e6 ? 15 : 7});
+    return value.toLocaleString("en", {maximumSignificantDigits: size >= 1e5 ? 15 : 6});
   }
 
   function hide() {

@@ -108,7 +108,9 @@ def _time(result: Result) -> Section | None:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f}%" if not 0 < share < 0.01 else "less than 1%"
+    if 0 < share < 0.01 or 0.99 < share < 1:
+        return "less than 1%" if share < 0.5 else "more than 99%"
+    return f"{100 * share:.0f}%"
 
 
 def _training(result: Result) -> Section | None:
