@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from daedal.plot.figure import (
     FIGURES,
@@ -122,12 +121,10 @@ def snapshot_of(store: AnyStore) -> Snapshot:
     """Return the study and its runs as they are now."""
     if isinstance(store, Snapshot):
         return store
-    if isinstance(store, Store):
-        return read_store(store.path)
-    if isinstance(store, str | os.PathLike):
-        return read_store(store)
     if isinstance(store, HasSnapshot):
         return store.snapshot()
+    if isinstance(store, Store | str | os.PathLike):
+        return read_store(store.path if isinstance(store, Store) else store)
     raise TypeError(f"expected the path of a store, or a study of daedal.study, got {store!r:.80}")
 
 
@@ -229,57 +226,88 @@ def _title(problem: StudyProblem) -> str:
     return " ".join(filter(None, problem_title(problem)))
 
 
-def _sizes_of(snapshot: Snapshot, problem: StudyProblem) -> list[list[Row]]:
-    """Return the population sizes with runs, for each algorithm that has any."""
-    if snapshot.study.budgets:
-        return []
-    rows = [row for row in size_rows(snapshot.study, snapshot.runs) if row.problem == problem]
-    return [list(of_one) for _, of_one in groupby(rows, key=lambda row: row.algorithm)]
+def _rows(snapshot: Snapshot, problem: StudyProblem) -> list[Row]:
+    """Return the population sizes, or budgets, of each algorithm that have runs."""
+    rows = (analyse if snapshot.study.budgets else size_rows)(snapshot.study, snapshot.runs)
+    return [row for row in rows if row.problem == problem and row.runs]
 
 
-def _means(rows: Sequence[Row], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return means and standard deviations of a measure."""
-    found = [getattr(row, name) for row in rows]
-    return (
-        np.array([math.nan if one is None else one.mean for one in found]),
-        np.array([math.nan if one is None else one.sd for one in found]),
-    )
+def _value(row: Row, what: str) -> tuple[float, float, float]:
+    """Return a value of a row, and the ends of its spread: quartiles or a standard deviation; nan if not known."""
+    if what == "solved":
+        return math.nan if row.solved is None else 100 * row.solved / row.runs, math.nan, math.nan
+    if what == "median":
+        low, middle, high = (math.nan if one is None else one for one in (row.q1, row.median, row.q3))
+        return middle, low, high
+    measure = getattr(row, what)
+    if measure is None:
+        return math.nan, math.nan, math.nan
+    # Evaluations and seconds are drawn on a logarithmic axis, which has no 0.
+    least = -math.inf if what == "best" else 0.1 * measure.mean
+    return measure.mean, max(measure.mean - measure.sd, least), measure.mean + measure.sd
+
+
+def _line(study: Study, rows: Sequence[Row], x: Sequence[float], what: str) -> Line:
+    """Return the line of an algorithm, with an open marker if runs are missing."""
+    y, low, high = map(list, zip(*(_value(row, what) for row in rows), strict=True))
+    hollow = [place for place, row in enumerate(rows) if not row.complete]
+    spread: dict[str, Any] = {} if what == "solved" else {"low": low, "high": high}
+    name, look = rows[0].algorithm.name, _look(study, rows[0].algorithm)
+    return Line(name=name, x=x, y=y, **spread, has_bars=True, marked=range(len(x)), hollow=hollow, **look)
+
+
+def _over(snapshot: Snapshot, problem: StudyProblem, what: str, title: str) -> Panel:
+    """Return a panel of a value over population sizes or budgets."""
+    study, rows, lines = snapshot.study, _rows(snapshot, problem), []
+    places = sorted({float(size) for row in rows if (size := row.budget or row.popsize)}) or [1.0]
+    width = math.log(places[-1] / places[0])
+    for number, algorithm in enumerate(study.algorithms):
+        own = [row for row in rows if row.algorithm == algorithm]
+        if own and not (own[0].budget or own[0].popsize):  # without a population, it is the same at every size
+            own = own * 2
+            lines.append(_line(study, own, [places[0], places[-1]], what))
+        elif own:  # bars of several algorithms at one budget are side by side
+            aside = math.exp((number - (len(study.algorithms) - 1) / 2) * 0.012 * width) if what == "median" else 1.0
+            lines.append(_line(study, own, [aside * (row.budget or row.popsize or 1) for row in own], what))
+    x_axis = logarithmic("budget: evaluations" if study.budgets else "population size", places, at=places)
+    values = [value for line in lines for part in (line.y, line.low, line.high) for value in part]
+    if what == "solved":
+        return Panel(x=x_axis, y=percentages(title), marks=lines, height=300)
+    if what == "median":
+        levels = _levels(snapshot, problem)
+        y_axis = linear(_value_title(problem, title), [*values, *(value for value, _ in levels)])
+        return Panel(x=x_axis, y=y_axis, marks=lines, levels=levels, height=300)
+    return Panel(x=x_axis, y=logarithmic(title, values), marks=lines, height=300)
 
 
 def sizes(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
     """Return a figure of solved runs, evaluations and CPU seconds over population sizes, with standard deviations."""
-    curves = _sizes_of(snapshot, problem)
-    known = sorted({float(row.popsize) for rows in curves for row in rows if row.popsize is not None}) or [1.0]
-    panels = []
-    for title, name in (
-        ("runs solved", ""),
-        ("evaluations to the best", "evaluations_to_best"),
-        ("CPU seconds to the best", "cpu_seconds_to_best"),
-    ):
-        lines = []
-        for rows in curves:
-            solved = np.array([math.nan if row.solved is None else 100 * row.solved / row.runs for row in rows])
-            values, spread = _means(rows, name) if name else (solved, solved)
-            x = np.array([math.nan if row.popsize is None else row.popsize for row in rows])
-            line = _size_line(snapshot.study, rows, x, values)
-            if rows[0].popsize is None:  # without a population, it is the same at every size
-                line = replace(line, x=[known[0], known[-1]], y=[*line.y] * 2, marked=(0, 1))
-            elif name:
-                low = np.maximum(values - spread, 0.1 * values)  # a logarithmic axis has no 0
-                line = replace(line, low=low.tolist(), high=(values + spread).tolist(), has_bars=True)
-            lines.append(line)
-        reached = [value for line in lines for part in (line.y, line.low, line.high) for value in part]
-        y = logarithmic(title, reached) if name else percentages(title)
-        panels.append(Panel(x=logarithmic("population size", known, at=known), y=y, marks=lines, height=300))
-    return Figure(name="sizes", panels=panels, title=f"{_title(problem)}: population sizes") if curves else None
+    titles = {"solved": "runs solved", "evaluations_to_best": "evaluations to the best"}
+    titles["cpu_seconds_to_best"] = "CPU seconds to the best"
+    return _all_over(snapshot, problem, "sizes", titles)
 
 
-def _size_line(study: Study, rows: Sequence[Row], x: NDArray[np.float64], y: NDArray[np.float64]) -> Line:
-    """Return the line of an algorithm, with a marker for each population size, which is open if runs are missing."""
-    algorithm = rows[0].algorithm
-    hollow = [place for place, row in enumerate(rows) if not row.complete]
-    look = _look(study, algorithm)
-    return Line(name=algorithm.name, x=x.tolist(), y=y.tolist(), marked=range(len(x)), hollow=hollow, **look)
+def budgets(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
+    """Return a figure of solved runs, the best value and CPU seconds over budgets."""
+    titles = {"solved": "runs solved", "median": "best value, median and quartiles", "cpu_seconds": "CPU seconds"}
+    return _all_over(snapshot, problem, "budgets", titles)
+
+
+def _all_over(snapshot: Snapshot, problem: StudyProblem, name: str, titles: dict[str, str]) -> Figure | None:
+    if not _rows(snapshot, problem):
+        return None
+    panels = [_over(snapshot, problem, what, title) for what, title in titles.items()]
+    return Figure(name=name, panels=panels, title=_title(problem))
+
+
+def all_budgets(snapshot: Snapshot, problems: Sequence[str] = ()) -> Figure:
+    """Return a figure of the best value over budgets with a panel for each problem, or for those that are named."""
+    chosen = [problem for problem in snapshot.study.problems if not problems or problem.name in problems]
+    panels = [
+        replace(_over(snapshot, problem, "median", "best value, median and quartiles"), title=_title(problem))
+        for problem in chosen
+    ]
+    return Figure(name="anytime", panels=panels)
 
 
 def costs(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
@@ -287,92 +315,23 @@ def costs(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
 
     There is a point for each population size, with its number. A size with missing runs has an open marker.
     """
-    curves = _sizes_of(snapshot, problem)
-    levels, panels = _levels(snapshot, problem), []
-    for title, name in (
-        ("mean evaluations to the best", "evaluations_to_best"),
-        ("mean CPU seconds to the best", "cpu_seconds_to_best"),
-    ):
+    rows, levels, panels = _rows(snapshot, problem), _levels(snapshot, problem), []
+    optimum = next((value for value, name in levels if name == "optimum"), math.nan)
+    for what, title in (("evaluations_to_best", "evaluations"), ("cpu_seconds_to_best", "CPU seconds")):
         lines = []
-        for rows in curves:
-            best, best_sd = _means(rows, "best")
-            low, high = best - best_sd, best + best_sd
-            for optimum, what in levels:  # no bar leads beyond the optimum
-                if what == "optimum":
-                    low, high = (
-                        (np.maximum(low, optimum), high) if problem.minimize else (low, np.minimum(high, optimum))
-                    )
-            names = ["" if row.popsize is None else short_number(row.popsize) for row in rows]
-            line = _size_line(snapshot.study, rows, _means(rows, name)[0], best)
-            lines.append(replace(line, low=low.tolist(), high=high.tolist(), has_bars=True, labels=names))
+        for _, of_one in groupby(rows, key=lambda row: row.algorithm):
+            own = list(of_one)
+            line = _line(snapshot.study, own, [_value(row, what)[0] for row in own], "best")
+            # No bar leads beyond the optimum; fmax and fmin ignore an optimum that is not known.
+            low = np.fmax(line.low, optimum) if problem.minimize else np.array(line.low)
+            high = np.array(line.high) if problem.minimize else np.fmin(line.high, optimum)
+            names = ["" if row.popsize is None else short_number(row.popsize) for row in own]
+            lines.append(replace(line, low=low.tolist(), high=high.tolist(), labels=names))
         values = [value for line in lines for part in (line.y, line.low, line.high) for value in part]
         y_axis = linear(_value_title(problem, "mean best value"), [*values, *(value for value, _ in levels)])
-        x_axis = logarithmic(title, [value for line in lines for value in line.x])
+        x_axis = logarithmic(f"mean {title} to the best", [value for line in lines for value in line.x])
         panels.append(Panel(x=x_axis, y=y_axis, marks=lines, levels=levels, height=380))
-    return Figure(name="costs", panels=panels, title=_title(problem)) if curves else None
-
-
-def budgets(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
-    """Return a figure of solved runs, the best value and CPU seconds over budgets."""
-    rows = [row for row in analyse(snapshot.study, snapshot.runs) if row.problem == problem and row.runs]
-    solved = _budget_panel(snapshot, rows, "solved", percentages("runs solved"))
-    seconds = [row.cpu_seconds.mean for row in rows if row.cpu_seconds is not None]
-    panels = [
-        solved,
-        best_panel(snapshot, rows),
-        _budget_panel(snapshot, rows, "seconds", logarithmic("CPU seconds", seconds)),
-    ]
-    return Figure(name="budgets", panels=panels, title=f"{_title(problem)}: budgets") if rows else None
-
-
-def all_budgets(snapshot: Snapshot, problems: Sequence[str] = ()) -> Figure:
-    """Return a figure of the best value over budgets with a panel for each problem, or for those that are named."""
-    rows = analyse(snapshot.study, snapshot.runs)
-    panels = [
-        replace(
-            best_panel(snapshot, [row for row in rows if row.problem == problem]), title=_title(problem), height=300
-        )
-        for problem in snapshot.study.problems
-        if not problems or problem.name in problems
-    ]
-    return Figure(name="anytime", panels=panels)
-
-
-def best_panel(snapshot: Snapshot, rows: Sequence[Row]) -> Panel:
-    """Return a panel with the median of the best values over budgets, and the quartiles as bars."""
-    levels = _levels(snapshot, rows[0].problem) if rows else []
-    known = [value for row in rows for value in (row.median, row.q1, row.q3) if value is not None]
-    values = [*known, *(value for value, _ in levels)]
-    title = _value_title(rows[0].problem, "best value, median and quartiles") if rows else ""
-    return replace(_budget_panel(snapshot, rows, "best", linear(title, values)), levels=levels)
-
-
-def _budget_panel(snapshot: Snapshot, rows: Sequence[Row], what: str, y_axis: Axis) -> Panel:
-    """Return a panel over budgets; the bars of several algorithms are side by side around their budget."""
-    study, marks = snapshot.study, []
-    width = math.log(study.budgets[-1] / study.budgets[0]) or 1.0
-    apart = min(0.018 * width, 0.6 * width / len(study.budgets) / len(study.algorithms))
-    for number, algorithm in enumerate(study.algorithms):
-        own = [row for row in rows if row.algorithm == algorithm]
-        aside = math.exp((number - (len(study.algorithms) - 1) / 2) * apart) if what == "best" else 1.0
-        spread: dict[str, Any] = {}
-        if what == "solved":
-            y = [math.nan if row.solved is None else 100 * row.solved / max(1, row.runs) for row in own]
-        elif what == "seconds":
-            y = [math.nan if row.cpu_seconds is None else row.cpu_seconds.mean for row in own]
-        else:
-            y, low, high = (
-                [math.nan if (value := getattr(row, name)) is None else value for row in own]
-                for name in ("median", "q1", "q3")
-            )
-            spread = {"low": low, "high": high, "has_bars": True}
-        hollow = [k for k, row in enumerate(own) if not row.complete]
-        x = [(row.budget or 0) * aside for row in own]
-        look = _look(study, algorithm)
-        marks.append(Line(name=algorithm.name, x=x, y=y, marked=range(len(x)), hollow=hollow, **spread, **look))
-    ends = [one * factor for one in study.budgets for factor in (math.exp(-0.04 * width), math.exp(0.04 * width))]
-    x_axis = logarithmic("budget: evaluations", ends, at=study.budgets)
-    return Panel(x=x_axis, y=y_axis, marks=[mark for mark in marks if mark.x], height=300)
+    return Figure(name="costs", panels=panels, title=_title(problem)) if rows else None
 
 
 # ---------------------------------------------------------------- files

@@ -64,8 +64,9 @@ def _facts(result: Result) -> str:
     counts = [f"best found after {result.evaluations_to_best:,}"]
     counts += [f"{result.failed:,} failed"] if result.failed else []
     counts += [free_text(result)] if result.repeated else []
+    best = fitness_text(result).replace(" +- ", " ± ")
     facts = [
-        ("best value" if result.feasible else "best value, not feasible", fitness_text(result).replace(" +- ", " ± "), goals),
+        ("best value" if result.feasible else "best value, not feasible", best, goals),
         ("evaluations", f"{result.evaluations:,}", counts),
         ("generations", f"{result.generations:,}", [f"{result.batches:,} batches"] if result.batches else []),
         ("time", seconds(result.seconds), [f"{seconds(result.cpu_seconds)} of CPU time"]),
