@@ -34,7 +34,8 @@ LAYERS = (
 
 UPWARDS = {
     ("engine.py", "daedal.searches.algorithm"),  # the type of what a search shows of itself
-    ("result/result.py", "daedal.report.source"),  # `result.report(...)` is where users look for it
+    ("result/result.py", "daedal.report.page"),  # `result.report(...)` is where users look for it
+    ("result/result.py", "daedal.report.run_page"),
 }
 """Imports that point up all the same: for a type, or in a function that is called later."""
 

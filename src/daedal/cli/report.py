@@ -9,7 +9,9 @@ import typer
 
 from daedal.cli import options
 from daedal.cli.output import is_standard, say, shown
-from daedal.report.source import is_store, read_page, report_file
+from daedal.report.page import write_page
+from daedal.report.source import read_page
+from daedal.storage.kinds import check_apart
 
 
 def report(
@@ -33,7 +35,7 @@ def report(
 ) -> None:
     """Write an HTML page about a run or a study. The page opens without a network."""
     if output is None and not watch:
-        is_store(source)  # raises if the file does not exist, which is the more likely mistake
+        read_page(source, number=number)  # raises if the file does not exist, which is the more likely mistake
         raise ValueError("name a file for the page, such as -o report.html, or use --watch")
     if output is not None and watch:
         raise ValueError("--output and --watch cannot be combined; remove one")
@@ -47,5 +49,6 @@ def report(
         return
     if is_standard(output):
         raise ValueError(f"the page cannot be written to standard output, got -o {output}; name a file")
-    report_file(source, output, number=number)
+    check_apart({"the source": source, "--output": output})
+    write_page(output, lambda: read_page(source, number=number))
     say(f"{shown(output)} written; open it in a browser")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
 
@@ -319,11 +320,7 @@ class Figure:
 
 def can_save_png() -> bool:
     """Return whether the package that PNG files need is installed."""
-    try:
-        import resvg_py  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return find_spec("resvg_py") is not None
 
 
 def _png(drawn: str) -> bytes:
@@ -360,9 +357,5 @@ def bins(columns: int, most: int = MOST_CELLS) -> NDArray[np.intp]:
 
 def bin_names(names: Sequence[str], starts: NDArray[np.intp]) -> list[str]:
     """Return the names of bins: that of their only member, or those of the first and the last."""
-    return [one if one == other else f"{one} to {other}" for one, other in _ends(names, starts)]
-
-
-def _ends(names: Sequence[str], starts: NDArray[np.intp]) -> Iterator[tuple[str, str]]:
-    ends = [*starts[1:].tolist(), len(names)]
-    return ((names[first], names[end - 1]) for first, end in zip(starts.tolist(), ends, strict=True))
+    ends = zip(starts.tolist(), [*starts[1:].tolist(), len(names)], strict=True)
+    return [names[i] if end == i + 1 else f"{names[i]} to {names[end - 1]}" for i, end in ends]

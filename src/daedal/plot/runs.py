@@ -203,13 +203,15 @@ def _widths(starts: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     return np.diff(np.append(starts, n))
 
 
-def population(result: Result) -> Figure:
+def population(result: Result, *, order: NDArray[np.intp] | None = None) -> Figure:
     """Return a figure of the candidates in the population at the start, in the middle and at the end, best on top.
 
     Parameters
     ----------
     result
         Result of a run.
+    order
+        Order of the bits, shape (n,). Default: bits of interacting variables are neighbors.
 
     Examples
     --------
@@ -218,13 +220,10 @@ def population(result: Result) -> Figure:
     >>> len(daedal.plot.population(result).panels)
     3
     """
-    variables = variables_of(result)
-    return population_figure(result, variables, bit_order(learned_linkage(result, variables), variables))
-
-
-def population_figure(result: Result, variables: Variables, order: NDArray[np.intp]) -> Figure:
-    """Return the figure of `population` with the bits in a given order."""
-    trace, starts = _trace(result), bins(len(order))
+    trace, variables = _trace(result), variables_of(result)
+    if order is None:
+        order = bit_order(learned_linkage(result, variables), variables)
+    starts = bins(len(order))
     names = bin_names([variables.bit_labels[i] for i in order.tolist()], starts)
     panels = []
     for look in trace.shown_looks():
@@ -330,18 +329,11 @@ def importance(result: Result) -> Figure:
     'worse by'
     """
     _trace(result)
-    figure = importance_figure(result, variables_of(result))
-    if figure is None:
-        raise ValueError("the run evaluated no candidate that differs from the best one; evaluate more of them")
-    return figure
-
-
-def importance_figure(result: Result, variables: Variables) -> Figure | None:
-    """Return the figure of `importance`; None if no loss is known."""
+    variables = variables_of(result)
     found = losses(result, variables)
     if found is None or not len(known := ranked(found[0])):
-        return None
-    loss, exact = found[0], found[1]
+        raise ValueError("the run evaluated no candidate that differs from the best one; evaluate more of them")
+    loss, exact = found
     chosen = known[:MOST_BARS]
     names = [variables.labels[i] for i in chosen.tolist()]
     is_lying = max(map(len, names)) > _SHORT_NAME

@@ -13,20 +13,9 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from daedal.plot.figure import (
-    FIGURES,
-    Axis,
-    Figure,
-    Line,
-    Panel,
-    can_save_png,
-    linear,
-    logarithmic,
-    percentages,
-)
+from daedal.plot.figure import FIGURES, Axis, Figure, Line, Panel, can_save_png, linear, logarithmic, percentages
 from daedal.result.wording import short_number
 from daedal.settings.checks import counted
-from daedal.settings.parameters import unknown
 from daedal.storage.kinds import check_place
 from daedal.studies.analysis import Row, analyse, size_rows
 from daedal.studies.snapshot import (
@@ -354,10 +343,8 @@ def figure_names(study: Study) -> dict[str, tuple[StudyProblem | None, str]]:
 
 def draw_figures(snapshot: Snapshot, problems: Sequence[str] = ()) -> Iterator[tuple[str, Figure]]:
     """Return the figures of a study with the names of their files, of all problems, or of those that are named."""
-    known = [problem.name for problem in snapshot.study.problems]
     for name in problems:
-        if name not in known:
-            raise ValueError(unknown("problem of the study", name, known))
+        snapshot.problem(name)  # which refuses an unknown one
     for name, (problem, kind) in figure_names(snapshot.study).items():
         if problem is None:
             yield name, all_budgets(snapshot, problems)

@@ -25,7 +25,7 @@ COLORS = ("#3f7fbd", "#d9822b", "#2a9d8f", "#c8553d", "#8a6bbd", "#7a9a2e", "#c7
 STYLE = "".join(
     [
         "text{font:12px 'DejaVu Sans',Verdana,sans-serif;fill:#1c2430}.small{font-size:10.5px}.tiny{font-size:9.5px}",
-        ".head{font-size:14px;font-weight:bold}.soft{fill:#5d6878}.own{fill:currentColor}.grid{stroke:#e3e7ec}",
+        ".head{font-size:14px;font-weight:bold}.soft{fill:#5d6878}.own{fill:currentColor;paint-order:stroke;stroke:#fff;stroke-width:2px}.grid{stroke:#e3e7ec}",
         ".level{stroke:#8a94a3;stroke-width:1.2;stroke-dasharray:5 4}.paper{fill:#ffffff}",
         "image{image-rendering:pixelated}",
         *(f".k{number}{{color:{color}}}" for number, color in enumerate(COLORS)),
@@ -330,7 +330,7 @@ def png_chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def _labels(box: Box, lines: Sequence[Line], taken: list[Area]) -> list[str]:
-    """Return texts next to points, each on the first side where it covers no other, and preferably no line."""
+    """Return texts next to points, each on the first side where it covers no other text and no marker."""
     spots = [
         (box.x(x), box.y(y), text, line.color, rank)
         for line in lines
@@ -343,28 +343,17 @@ def _labels(box: Box, lines: Sequence[Line], taken: list[Area]) -> list[str]:
         return []
     around = _RADIUS + 0.5
     taken += [(x - around, y - around, x + around, y + around) for x, y, *_ in spots]
-    ways = [[(box.x(x), box.y(y)) for x, y in zip(line.x, line.y, strict=True)] for line in lines]
-    between = [
-        (one[0] + share * (other[0] - one[0]), one[1] + share * (other[1] - one[1]))
-        for way in ways
-        for one, other in pairwise(way)
-        for share in (0.1, 0.3, 0.5, 0.7, 0.9)
-    ]
     parts = []
     for x, y, text, color, _ in sorted(spots, key=lambda spot: spot[4]):
         wide, high = _width(text, _TINY), _TINY
-        found: list[tuple[int, float, float, Area]] = []
         for right, down in _SIDES:
-            middle = (x + right * (around + 2 + wide / 2), y + down * (around + 1 + high / 2))
-            area = (middle[0] - wide / 2, middle[1] - high / 2, middle[0] + wide / 2, middle[1] + high / 2)
+            middle, base = x + right * (around + 2 + wide / 2), y + down * (around + 1 + high / 2)
+            area = (middle - wide / 2, base - high / 2, middle + wide / 2, base + high / 2)
             is_inside = area[0] >= box.left and area[2] <= box.right and area[1] >= box.top and area[3] <= box.bottom
             if is_inside and not any(_overlap(area, other) for other in taken):
-                crossed = sum(area[0] < px < area[2] and area[1] < py < area[3] for px, py in between)
-                found.append((crossed, *middle, area))
-        if found:
-            _, middle_x, middle_y, area = min(found, key=lambda one: one[0])
-            taken.append(area)
-            parts.append(_text(middle_x, middle_y + 3.4, text, f"tiny own k{color}", anchor="middle"))
+                taken.append(area)
+                parts.append(_text(middle, base + 3.4, text, f"tiny own k{color}", anchor="middle"))
+                break
     return parts
 
 

@@ -6,8 +6,9 @@ import base64
 import hashlib
 import json
 import math
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -17,7 +18,8 @@ from typing import TypeAlias
 from daedal.plot.figure import Axis, Bars, Cells, Figure, Panel
 from daedal.plot.svg import draw_panel, swatch
 from daedal.report.markup import escaped
-from daedal.storage.kinds import Kind
+from daedal.storage.atomic import replace_file
+from daedal.storage.kinds import Kind, check_place
 from daedal.types import Json
 
 REPORT = Kind("a report", re.compile(rb"<!DOCTYPE html>\n<!-- A report, written by daedal\. -->"))
@@ -138,6 +140,13 @@ def render(page: Page, *, version: str | None = None) -> str:
         body=page.body(),
         script=_text("page.js"),
     )
+
+
+def write_page(path: str | os.PathLike[str], make: Callable[[], Page]) -> None:
+    """Write a page to a file. A report that exists is replaced, any other file is left alone."""
+    check_place(path, REPORT)  # before the work of making the page
+    text = render(make()).encode()
+    replace_file(path, lambda file: file.write(text), kind=REPORT)
 
 
 @cache

@@ -16,9 +16,9 @@ from daedal.plot.runs import (
     convergence,
     decisions,
     effort,
-    importance_figure,
+    importance,
     linkage_panel,
-    population_figure,
+    population,
     training,
 )
 from daedal.report.answer import best_solution, best_solutions, configuration, failures, head, seconds
@@ -56,7 +56,7 @@ def run_page(result: Result, *, quick: bool = False) -> Page:
         _progress(result),
         _time(result),
         _decisions(result, variables, order),
-        _population(result, variables, order),
+        _population(result, order),
         _training(result),
         _interactions(result, linkage, believed, variables),
         _importance(result, variables),
@@ -153,7 +153,7 @@ def _binned(n: int) -> list[Part]:
     ]
 
 
-def _population(result: Result, variables: Variables, order: NDArray[np.intp]) -> Section | None:
+def _population(result: Result, order: NDArray[np.intp]) -> Section | None:
     trace = result.trace
     if trace is None or not len(trace.rows):
         return None
@@ -161,8 +161,7 @@ def _population(result: Result, variables: Variables, order: NDArray[np.intp]) -
     if not np.array_equal(order, np.arange(len(order))):
         said += " Columns of interacting variables are neighbors."
     said += _without_best(result, trace)
-    figure = population_figure(result, variables, order)
-    return Section("population", "Population", [paragraph(said), *_binned(result.n), figure])
+    return Section("population", "Population", [paragraph(said), *_binned(result.n), population(result, order=order)])
 
 
 def _without_best(result: Result, trace: Trace) -> str:
@@ -208,7 +207,7 @@ def _importance(result: Result, variables: Variables) -> Section | None:
         return None
     loss, exact = found
     known, parts = ranked(loss), list[Part]()
-    if figure := importance_figure(result, variables):
+    if len(known):
         shown = exact[known[:MOST_BARS]]
         said = "How much worse the best value gets if a variable changes."
         if shown.any():
@@ -217,7 +216,7 @@ def _importance(result: Result, variables: Variables) -> Section | None:
             said += " A hollow bar is a bound: it shows the best evaluated candidate that differs in this variable."
         if len(known) > len(shown):
             said += f" These are the {len(shown)} most important of {len(known):,} variables."
-        parts = [paragraph(said), figure]
+        parts = [paragraph(said), importance(result)]
     if len(hard := np.flatnonzero(np.isposinf(loss))):
         names = ", ".join(variables.labels[i] for i in hard[:20].tolist()) + (", ..." if len(hard) > 20 else "")
         parts.append(paragraph(f"No feasible candidate had another value of {names}."))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import socket
 import sys
 import time
@@ -24,7 +23,6 @@ _HTML, _JSON, _PLAIN = (f"{kind}; charset=utf-8" for kind in ("text/html", "appl
 _SLOWEST = 20.0  # seconds that a request may take to arrive
 _LEAST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0  # seconds between two questions of the page
 _SHARE = 4.0  # the pause, in times that making the page takes
-_COMPANIONS = ("", "-wal")  # recent changes of a database are in the second file
 
 
 class Watched:
@@ -69,11 +67,11 @@ class Watched:
 
     def _update(self) -> None:
         """Read the source again if it has changed, or could not be read the last time."""
-        if self._error or self._signature() != self._seen:
-            try:
+        try:
+            if self._error or self._signature() != self._seen:
                 self._read()
-            except Exception as error:  # noqa: BLE001  the page shows it, and the file may be readable later
-                self._error = describe_error(error)
+        except Exception as error:  # noqa: BLE001  the page shows it, and the file may be readable later
+            self._error = describe_error(error)
 
     def _read(self) -> None:
         seen, began = self._signature(), time.monotonic()
@@ -83,16 +81,8 @@ class Watched:
         self._pause = min(_LONGEST_PAUSE, max(_LEAST_PAUSE, _SHARE * (time.monotonic() - began)))
 
     def _signature(self) -> object:
-        return [_state_of(f"{self._source}{ending}") for ending in _COMPANIONS]
-
-
-def _state_of(path: str) -> tuple[int, int, int] | None:
-    """Return values that change with a file; None if there is none."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
+        found = [place.stat() for place in (self._source, Path(f"{self._source}-wal")) if place.exists()]
+        return [(one.st_ino, one.st_size, one.st_mtime_ns) for one in found]
 
 
 def serve(watched: Watched, *, port: int = 0, ready: Callable[[str], None]) -> None:

@@ -202,9 +202,10 @@ class Result:
         ...     os.listdir(folder)
         ['report.html']
         """
-        from daedal.report.source import report_run  # here: it is above, and nothing else has use for it
+        from daedal.report.page import write_page  # here, because the report is above, and nothing else needs it
+        from daedal.report.run_page import run_page
 
-        report_run(self, path)
+        write_page(path, lambda: run_page(self))
 
     def _repr_html_(self) -> str:
         from daedal.result.wording import card  # here, because only notebooks use it

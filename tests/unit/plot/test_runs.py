@@ -13,7 +13,7 @@ from report_helpers import full_result, made_up_trace
 import daedal
 from daedal.limits import Limits
 from daedal.plot.figure import Bars, Cells, Figure, Line
-from daedal.plot.runs import bit_order, decisions, effort, linkage_panel, population_figure, training
+from daedal.plot.runs import bit_order, decisions, effort, linkage_panel, training
 from daedal.result import Result
 from daedal.result.variables import learned_linkage, variables_of
 
@@ -99,7 +99,7 @@ def test_entropy_and_population_have_the_same_order() -> None:
     assert cells.shape == (20, 12)
     assert cells[:, 0].min() == 100
     assert cells[:, -1].max() == 0
-    first = population_figure(result, variables, order).panels[0]
+    first = daedal.plot.population(result).panels[0]
     assert first.x.names == entropy.y.names
     assert isinstance(first.marks[0], Cells)
     rows, _ = result.trace.population(0)

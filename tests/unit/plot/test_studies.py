@@ -74,9 +74,9 @@ def test_runtime_of_several_problems_together_or_of_one() -> None:
     assert max(second.y) == 75
     assert len(first.x) == 8 + 2
     assert daedal.plot.runtime(snapshot, problem="two").title == "two"
-    with pytest.raises(ValueError, match="'three'. Known: one, two"):
+    with pytest.raises(ValueError, match="unknown problem of the study 'three'"):
         daedal.plot.runtime(snapshot, problem="three")
-    with pytest.raises(ValueError, match="one, two, got problem=None"):
+    with pytest.raises(ValueError, match="several problems"):
         daedal.plot.anytime(snapshot)
 
 
