@@ -57,17 +57,13 @@ def path_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     ("spec", "expected"),
     [
         ("score.py:f", "/work/here/score.py:f"),
-        ("below/score.py:f", "/work/here/below/score.py:f"),
         ("../score.py:f", "/work/here/../score.py:f"),
-        ("/elsewhere/score.py:f", "/elsewhere/score.py:f"),
         ("c:odd.py:f", "/work/here/c:odd.py:f"),
         ("nk:a.nk", "nk:/work/here/a.nk"),
         ("nk:/elsewhere/a.nk", "nk:/elsewhere/a.nk"),
         ("nk:n=30,k=4,seed=1", "nk:n=30,k=4,seed=1"),
         ("mkp:below/a.txt,problem=3", "mkp:/work/here/below/a.txt,problem=3"),
-        ("maxsat:a.cnf", "maxsat:/work/here/a.cnf"),
         ("trap:k=5,n=50", "trap:k=5,n=50"),
-        ("onemax", "onemax"),
     ],
 )
 def test_paths_are_seen_from_a_folder(spec: str, expected: str) -> None:
@@ -114,13 +110,6 @@ def test_settings_behind_a_file_are_part_of_its_identity(tmp_path: Path, monkeyp
     assert identity("mkp:three.mkp,problem=2") != identity("mkp:three.mkp")
     assert without_folder("mkp:some/where/three.mkp,problem=2") == "mkp:three.mkp,problem=2"
     assert file_of("mkp:some/where/three.mkp,problem=2") == "some/where/three.mkp"
-
-
-def test_an_identity_says_nothing_of_the_place(tmp_path: Path, score: Path) -> None:
-    path = tmp_path / "a.nk"
-    write_nk(NK.random(6, 2, 3), path)
-    for spec in (f"{score}:f", f"nk:{path}"):
-        assert str(tmp_path) not in identity(spec)
 
 
 def test_a_program_is_what_is_in_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,16 +201,6 @@ def test_what_stands_for_a_function_elsewhere_is_small_and_calls_it(score: Path)
         there = pickle.loads(packed)
         assert there == sent
         assert np.asarray(there(rows)).tolist() == expected
-
-
-def test_what_stands_for_a_function_runs_as_the_function_does(score: Path) -> None:
-    there = read_objective(f"{score}:f", 3)
-    results = [
-        daedal.maximize(objective, 3, algorithm="umda", popsize=10, seed=4, target=3)
-        for objective in (there, lambda x: x.sum(axis=1))
-    ]
-    assert [(one.fitness, one.success, one.optimum) for one in results] == 2 * [(3.0, True, None)]
-    assert results[0].evaluations == results[1].evaluations
 
 
 def test_a_file_that_is_not_what_it_was_is_refused(score: Path) -> None:

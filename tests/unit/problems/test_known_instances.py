@@ -77,16 +77,3 @@ def test_knapsacks_have_the_best_profits_of_the_list(data_dir: Path) -> None:
         bag = read_mkp(data_dir / "mkp" / "mknapcb1.txt", problem=number)
         assert (bag.n, len(bag.capacities)) == (100, 5)
         assert bag.optimum == listed[f"5.100-{number - 1:02d}"]
-        greedy = pack(bag.profits, bag.weights, bag.capacities)
-        assert (bag.violations(greedy[None]) <= 0).all()
-        assert 0.8 * bag.optimum < bag.evaluate(greedy[None])[0] <= bag.optimum
-
-
-def pack(profits: np.ndarray, weights: np.ndarray, capacities: np.ndarray) -> np.ndarray:
-    """Take items along by their profit per weight, as long as they fit."""
-    row, load = np.zeros(len(profits), dtype=np.uint8), np.zeros(len(capacities))
-    for item in np.argsort(-profits / weights.sum(axis=0)):
-        if (load + weights[:, item] <= capacities).all():
-            row[item] = 1
-            load += weights[:, item]
-    return row
