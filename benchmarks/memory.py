@@ -1,6 +1,6 @@
 """What a run takes at many variables: the most memory of a process that makes one generation after the first.
 
-    python benchmarks/memory.py                          # the table of docs/size.md
+    python benchmarks/memory.py                          # the table of docs/algorithms.md
     python benchmarks/memory.py umda tree --n 10000      # some of it
 
 Everything is at its default, but for what would take hours: models that learn more than single variables get 1,000 rows

@@ -2,7 +2,7 @@
 
     python benchmarks/popsizes.py --budgets 300 3000 --algorithms umda hboa --n 60 --runs 5
 
-The rule in daedal/optimizers/popsize.py comes from its tables: see docs/models.md.
+The rule in daedal/searches/presets.py comes from its tables: see docs/algorithms.md.
 """
 
 from __future__ import annotations

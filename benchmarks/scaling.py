@@ -1,6 +1,6 @@
 """What a generation costs: CPU time and memory of each algorithm at many variables, each in a process of its own.
 
-    python benchmarks/scaling.py                          # the table of docs/size.md
+    python benchmarks/scaling.py                          # the table of docs/algorithms.md
     python benchmarks/scaling.py umda tree --n 1000       # some of it
 
 One run on onemax with everything at its default, and one generation after the first: training and drawing, as well as

@@ -16,5 +16,5 @@ def _version() -> str:
     metadata = import_module("importlib.metadata")
     try:
         return str(metadata.version("daedal"))
-    except metadata.PackageNotFoundError:  # it is run from its sources, or somebody has emptied the path
+    except metadata.PackageNotFoundError:  # it is run from its sources, or the path is empty
         return "unknown"

@@ -337,14 +337,14 @@ class Engine:
             self.end(task)
 
     def start(self, search: Search) -> Task:
-        """Start a search beside the others."""
+        """Start a search next to the others."""
         task = Task(search)
         self._tasks[task] = None
         self._ready.append(task)
         return task
 
     def end(self, task: Task) -> None:
-        """End a search; what it has asked for, and nobody else waits for, is not evaluated any more."""
+        """End a search; what it has asked for, and no other search waits for, is not evaluated any more."""
         if task.finished:
             return
         self._finish(task)
@@ -374,7 +374,7 @@ class Engine:
     # ------------------------------------------------------------ what runs the searches
 
     def ask(self) -> list[int]:
-        """Let all searches go on as far as they can, and return the candidates to be evaluated now."""
+        """Let all searches continue as far as they can, and return the candidates to be evaluated now."""
         for _ in range(_CIRCLES):
             while self._ready:
                 self._step(self._ready.popleft())
@@ -472,7 +472,7 @@ class Engine:
             self._ready.append(task)
 
     def _drop(self, task: Task, candidate: int) -> bool:
-        """Forget that a task waits for a candidate; tell whether nobody does now."""
+        """Forget that a task waits for a candidate; tell whether no task does now."""
         if queue := self._measuring.get(candidate):
             left = deque(one for one in queue if one[0] is not task)
             if left:

@@ -66,7 +66,9 @@ def compare(
     ],
     budget: Annotated[
         list[int] | None,
-        typer.Option(metavar="EVALUATIONS", help="Compare the best values after so many evaluations. Can be repeated."),
+        typer.Option(
+            metavar="EVALUATIONS", help="Compare the best values after this number of evaluations. Can be repeated."
+        ),
     ] = None,
     popsize: options.Popsize = None,
     runs: Annotated[int, typer.Option(help="Runs of each algorithm, with the seeds from --seed on.")] = 10,

@@ -125,7 +125,7 @@ def _standard_error_stream() -> AbstractContextManager[TextIO | None]:
     """Open another stream on standard error, because an objective may close the one that it prints to."""
     ours = sys.__stderr__
     if ours is None or sys.stderr is not ours:
-        return nullcontext(sys.stderr)  # somebody has replaced it
+        return nullcontext(sys.stderr)  # it was replaced
     return open(2, "w", buffering=1, encoding=ours.encoding, errors="backslashreplace", closefd=False)
 
 

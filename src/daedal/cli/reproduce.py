@@ -68,7 +68,7 @@ def reproduce_table1(
     holm: Holm = False,
     form: TableForm = Form.RICH,
 ) -> None:
-    """Make the paper's Table 1, with its numbers beside ours. Ctrl-C loses nothing: the same command goes on."""
+    """Make the paper's Table 1, next to the published numbers. After Ctrl-C, the same command continues."""
     study = table1(
         problems=problem or (),
         algorithms=algorithm or (),

@@ -159,7 +159,7 @@ def run_with_display(
         ):
             progress = run_study(study, store, order, display, executor=executor, executor_timeout=dask_timeout)
     except KeyboardInterrupt:
-        say("interrupted: every run that had ended is in the store, and the same command goes on from there")
+        say("interrupted: all finished runs are in the store, and the same command continues from there")
         return False
     say(_closing(progress, store.path))
     if order.confirm is None and progress.order.confirm:
@@ -245,7 +245,7 @@ def run(
     dask: options.Dask = None,
     dask_timeout: options.DaskTimeout = EXECUTOR_TIMEOUT,
 ) -> None:
-    """Run what is missing of a study, and show its table. Ctrl-C loses nothing: the same command goes on."""
+    """Make the missing runs of a study and show its table. After Ctrl-C, the same command continues."""
     order = checked_order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
     with stdout_kept():
         study = Study.from_file(file)  # which loads what it names

@@ -1,4 +1,4 @@
-"""A pool of worker processes. If one of them dies or hangs, the others go on, and nothing is left of it.
+"""A pool of worker processes. If one of them dies or hangs, the others continue, and nothing is left of it.
 
 The pools of other packages leave something. With loky, the death of one process fails everything that is under way, and
 a task that hangs cannot be ended. Pebble can do both, but leaves the processes that a worker has started.
@@ -132,7 +132,7 @@ class _Worker:
     """A process that does `work`.
 
     It is not a process of `multiprocessing`, because those may be daemons, which must not have children, and lead no
-    group, so that nobody could end what they have started.
+    group, so that daedal could not end what they have started.
     """
 
     def __init__(self, main: dict[str, Any], packed: bytes) -> None:

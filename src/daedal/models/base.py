@@ -20,7 +20,7 @@ BYTES_A_PAIR = 24
 """Memory for each pair of variables where a table has them all: counts and weights."""
 
 PRODUCTS_A_SECOND = 3e10
-"""Multiplications in matrix products of float32 that one core makes per second, measured once (docs/size.md).
+"""Multiplications in matrix products of float32 that one core makes per second, measured once (docs/algorithms.md).
 
 Estimates of time are the same on every machine, so that a command warns, or is refused, on all of them."""
 
@@ -35,7 +35,7 @@ class TrainingCurve(NamedTuple):
 
     @classmethod
     def every(cls, epochs: int, errors: Sequence[float], *, last: int, first: int | None = None) -> TrainingCurve:
-        """Return errors that were measured every so many epochs, from the first of these to the last epoch."""
+        """Return errors that were measured at regular intervals, from the first of these to the last epoch."""
         start, step = epochs if first is None else first, min(epochs, last)
         at = np.minimum(min(start, last) + step * np.arange(len(errors)), last)
         return cls(at.astype(np.int64), np.array(errors, dtype=np.float64))

@@ -147,7 +147,7 @@ class DAE(Model):
         """Return the settings of the paper, and of its author's program where the paper does not say.
 
         The errors are measured every 5 epochs, as in the program. The paper says every 2. With 2, the stop rule ends
-        training too early to give the paper's results (docs/models.md has the runs). The negative weight decay is a
+        training too early to give the paper's results (docs/research.md has the runs). The negative weight decay is a
         wrong sign in the program.
 
         Examples
@@ -162,7 +162,7 @@ class DAE(Model):
 
     @classmethod
     def author_2016(cls) -> DAE:
-        """Return the settings of the author's later program, with a corruption of 0.05 and no decay (docs/models.md).
+        """Return the settings of the author's later program, with a corruption of 0.05 and no decay (docs/research.md).
 
         Examples
         --------

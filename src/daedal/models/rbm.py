@@ -52,7 +52,7 @@ class RBM(Model):
     batch_size
         Approximate number of rows in a mini-batch; fewer than 800 rows make four batches.
     check_every, max_epochs
-        The error is measured every so many epochs; training lasts at most so long.
+        Epochs between two measurements of the error, and maximum number of epochs.
     smoothing
         Weight of the past in s.
     min_gain
@@ -281,7 +281,7 @@ class Schedule:
     stop: bool = False
 
     def add(self, error: float, *, epoch: int, updates: int) -> None:
-        """Add one measurement, made after so many epochs and updates."""
+        """Add one measurement, made after a number of epochs and updates."""
         t = self.model
         last = self.smoothed[-1] if self.smoothed else error
         level = t.smoothing * last + (1 - t.smoothing) * error

@@ -266,12 +266,12 @@ class StoredStudy:
         retry_failed
             Whether to run again what has failed.
         executor, executor_timeout
-            Somebody else's workers instead: see `maximize`.
+            An external executor instead of workers: see `maximize`.
 
         Returns
         -------
         StoredStudy
-            Itself, also after Ctrl-C: `status` says what is left, and `run` goes on from there.
+            The study itself, also after Ctrl-C. `status` tells how many runs are left, and `run` continues.
         """
         check_main_is_loaded()
         self._check_is_whole()

@@ -132,7 +132,7 @@ class _Blocks(_BestIsAllOnes, ABC):
 
     @abstractmethod
     def worth(self, ones: NDArray[np.int64]) -> Fitness:
-        """Return what blocks with so many ones, each in 0..k, are worth."""
+        """Return the values of blocks by their numbers of ones, from 0 to k."""
 
     @property
     def _step(self) -> int:
@@ -182,7 +182,7 @@ class Trap(_Blocks):
         check_multiple("trap", self.n, self.k, f"k={self.k}")
 
     def worth(self, ones: NDArray[np.int64]) -> Fitness:
-        """Return what traps with so many ones, each in 0..k, are worth."""
+        """Return the values of traps by their numbers of ones, from 0 to k."""
         return _trap(ones, self.k)
 
 
@@ -217,7 +217,7 @@ class Bimodal(_Blocks):
         check_multiple("bimodal", self.n, self.k, f"k={self.k}")
 
     def worth(self, ones: NDArray[np.int64]) -> Fitness:
-        """Return what blocks with so many ones, each in 0..k, are worth."""
+        """Return the values of blocks by their numbers of ones, from 0 to k."""
         half = self.k / 2
         return np.where((ones == 0) | (ones == self.k), half, half - np.abs(ones - half) - 1)
 
@@ -257,7 +257,7 @@ class StepTrap(_Blocks):
         check_multiple("steptrap", self.n, self.k, f"k={self.k}")
 
     def worth(self, ones: NDArray[np.int64]) -> Fitness:
-        """Return what blocks with so many ones, each in 0..k, are worth."""
+        """Return the values of blocks by their numbers of ones, from 0 to k."""
         return np.floor(((self.k - self.s) % self.s + _trap(ones, self.k)) / self.s)
 
 
@@ -291,12 +291,12 @@ class CyclicTrap(_Blocks):
         return self.k - 1
 
     def worth(self, ones: NDArray[np.int64]) -> Fitness:
-        """Return what traps with so many ones, each in 0..k, are worth."""
+        """Return the values of traps by their numbers of ones, from 0 to k."""
         return _trap(ones, self.k)
 
 
 def _trap(ones: NDArray[np.int64], k: int) -> Fitness:
-    """Return what plain traps of k bits with so many ones are worth."""
+    """Return the values of plain traps of k bits by their numbers of ones."""
     return np.where(ones == k, float(k), k - 1.0 - ones)
 
 

@@ -27,7 +27,7 @@ LIGHTEST, HEAVIEST = 10, 100  # Range of the profits and weights that `Knapsack.
 
 
 _WHAT, _HEADER = "a file of knapsacks", "the number of problems"
-_MOST_NUMBERS = 10**8  # weights of one problem at the most
+_MOST_NUMBERS = 10**8  # weights of one problem, at most
 _SIZES = (
     f"`n m optimum`, the numbers of items (in 1..{MOST_VARIABLES}) and dimensions (n m at most {_MOST_NUMBERS}), "
     "and the best profit or 0"

@@ -61,7 +61,7 @@ class MaxSat(SumOfTables):
     weights: Sequence[float] | None = None
     known_optimum: float | None = None
 
-    affordable = QUICK_MEMORY  # a file is read anew for each run
+    affordable = QUICK_MEMORY  # a file is read again for each run
 
     def __post_init__(self) -> None:
         check_whole("n", self.n, least=1, of="maxsat")
@@ -290,7 +290,7 @@ def read_maxsat(path: str | os.PathLike[str]) -> MaxSat:
     r"""Read clauses from a file: DIMACS cnf or wcnf.
 
     In a wcnf file with `top`, clauses of that weight or more are hard, as are those that begin with `h` in a file of
-    the 2022 format, which has no line `p` and has to be called .wcnf. A file beside it with the same name and the
+    the 2022 format, which has no line `p` and has to be called .wcnf. A file next to it with the same name and the
     ending .bkv has the best value known, which is taken for the optimum.
 
     Raises

@@ -52,7 +52,7 @@ class PairSum(SumOfTables):
     known_solution: Bits | None = None
 
     table: ClassVar[tuple[float, float, float, float]]  # what the bits 00, 01, 10, 11 are worth
-    affordable = QUICK_MEMORY  # a file is read anew for each run
+    affordable = QUICK_MEMORY  # a file is read again for each run
 
     def __post_init__(self) -> None:
         check_whole("n", self.n, least=1, of=type(self).__name__)
@@ -207,7 +207,7 @@ class QUBO(PairSum):
 def read_maxcut(path: str | os.PathLike[str]) -> MaxCut:
     r"""Read a graph: `n m`, and `i j weight` for each edge, with vertices counted from 1.
 
-    A file beside it with the same name and the ending .bkv has the best value known, which is taken for the optimum.
+    A file next to it with the same name and the ending .bkv has the best value known, which is taken for the optimum.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def read_qubo(path: str | os.PathLike[str], problem: int = 1) -> QUBO:
 
     The fitness is x'Qx, to be maximized, so that an entry with i != j, which is listed once, counts twice. Where the
     first line is a single number, that of the problems in the file (the format of Beasley's bqp files), one of them is
-    read. Where there is only one, a file beside it with the same name and the ending .bkv has the best value known.
+    read. Where there is only one, a file next to it with the same name and the ending .bkv has the best value known.
 
     Parameters
     ----------

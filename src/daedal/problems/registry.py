@@ -31,7 +31,7 @@ from daedal.problems import (
 from daedal.settings.parameters import REQUIRED, Parameter, Setting, coerce, parameters, unknown
 from daedal.settings.plugins import entry_point, entry_point_names, first_line, register_entry_points
 
-_SETTINGS = re.compile(r"(,\s*\w+\s*=[^,/\\]*)+$")  # what can stand behind the name of a file: ",problem=3"
+_SETTINGS = re.compile(r"(,\s*\w+\s*=[^,/\\]*)+$")  # what can follow the name of a file: ",problem=3"
 ENTRY_POINTS = "daedal.problems"  # The group of entry points under which installed packages register problems
 
 
@@ -47,7 +47,7 @@ class ProblemKind:
     example: str
     make: Callable[..., Problem] | None = None
     read: Callable[..., Problem] | None = None
-    """Takes the path, and whatever can be said behind it, as in "mkp:FILE,problem=3"."""
+    """Takes the path, and whatever can follow it, as in "mkp:FILE,problem=3"."""
     first: str | None = None
 
     def parameters(self) -> dict[str, Parameter]:

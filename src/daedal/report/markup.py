@@ -1,4 +1,4 @@
-"""HTML from texts that nobody has checked: they are shown as they are, and are never markup."""
+"""HTML from unchecked texts: they are shown as they are, and never become markup."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Best:
     generation, evaluations
         When it was found; all evaluations of its batch count.
     standard_error
-        That of the fitness, where values scatter and it is the mean of several; None: not known, or there is none.
+        Standard error of the fitness if the objective is noisy. None if it is unknown, or if the objective is exact.
     measurements
         How many values the fitness is the mean of.
     """
@@ -55,7 +55,7 @@ class Generation:
     mean
         Mean fitness of the rows evaluated in this generation, those of finite fitness.
     sd
-        Their standard deviation; None where nobody has told.
+        Their standard deviation. None if it is unknown.
     batches
         Batches evaluated so far.
     cpu_seconds

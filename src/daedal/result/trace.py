@@ -1,4 +1,4 @@
-"""The course of a search, and what it learned of the problem: kept beside a run's result."""
+"""The course of a search, and what it learned of the problem: kept next to the result of a run."""
 
 from __future__ import annotations
 

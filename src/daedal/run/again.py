@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def again_line(config: RunConfig) -> str:
     """Write the call of `maximize` or `minimize` that makes a run again, with what is not as it is by itself.
 
-    A function stands there by its name, and so do a space and constraints, which nobody else has.
+    A function stands there by its name, and so do a space and constraints, which a line of text cannot contain.
     """
     named = isinstance(config.objective, str)
     words = [repr(config.objective) if named else _function_name(config)]

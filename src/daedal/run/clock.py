@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """Measures a run from `start` on, and goes on where another one stood.
+    """Measures a run from `start` on, and continues from another one.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Clock:
         return self._cpu_before + time.process_time() - self._cpu_started
 
     def continue_from(self, record: Generation) -> None:
-        """Go on from the times of a record of an earlier part of the run."""
+        """Continue from the times of a record of an earlier part of the run."""
         self._seconds_before += record.seconds - self.seconds
         self._cpu_before += record.cpu_seconds - self.cpu_seconds
         self.objective_seconds = record.objective_seconds

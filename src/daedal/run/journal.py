@@ -82,14 +82,14 @@ class Journal:
         return self._left > 0
 
     def budget(self, evaluations: int, most: int | None) -> int | None:
-        """Return the limit on evaluations that is in force after so many of them; `most` is that of now."""
+        """Return the limit on evaluations that was in force after a number of them. `most` is the present limit."""
         for following, (_, limit) in zip(self.budgets[1:], self.budgets, strict=False):
             if evaluations < following[0]:
                 return limit
         return most
 
     def find(self, batch: list[int], left: int | None) -> tuple[list[int], dict[int, Answer]]:
-        """Return as much of a batch as so many evaluations suffice for, and what is known of it, by place."""
+        """Return as much of a batch as a number of evaluations suffices for, and its known values by place."""
         found: dict[int, Answer] = {}
         for at, candidate in enumerate(batch):
             answer = self._take(candidate)
@@ -172,9 +172,9 @@ class Journal:
             self._left += 1
 
     def _diverge(self) -> None:
-        """Go on with everything that is recorded as free values: the search asks for something else than before."""
+        """Continue with all recorded values free, because the search asks for other candidates than before."""
         warnings.warn(
-            f"the search does not ask for the recorded candidates (another version or machine?); it goes on, and the "
+            f"the search does not ask for the recorded candidates (another version or machine?); it continues, and the "
             f"{self._left:,} values that are left in the run file are free",
             ReplayWarning,
             stacklevel=2,

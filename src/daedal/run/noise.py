@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from daedal.settings.checks import check_whole
 
 NOISY_CONSTRAINTS = (
-    "expected constraints or noisy=True (--noisy, --repeats), got both: where values scatter, nobody can tell for sure "
+    "expected constraints or noisy=True (--noisy, --repeats), got both: with noise, daedal cannot tell for sure "
     "what is feasible; give the mean of some calls as the value, or -inf for what is infeasible"
 )
 

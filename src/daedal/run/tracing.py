@@ -106,7 +106,7 @@ def _top(archive: Archive, values: Fitness) -> tuple[Bits, Fitness]:
 
 
 def _sample(archive: Archive, values: Fitness, most: int) -> tuple[Bits, Fitness]:
-    """Return at most so many candidates: stretches that came one after the other, from all of the run."""
+    """Return a limited number of candidates: stretches that came one after the other, from all of the run."""
     count = len(values)
     places = np.arange(min(count, most))
     if count > most:

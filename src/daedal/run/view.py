@@ -61,7 +61,7 @@ class RunProgress:
 class RunView:
     """What a display knows of a run: what is run, the value to reach, what ends it, and, at any time, how far it is.
 
-    `progress` may be called from another thread: the run itself need not say anything, and waits for nobody.
+    `progress` may be called from another thread: the run itself need not say anything, and does not wait.
     """
 
     title: str

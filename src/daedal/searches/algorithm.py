@@ -90,7 +90,7 @@ class Configuration(ABC):
         return self
 
     def budget_warning(self, max_evaluations: int) -> str | None:
-        """Say so, in a sentence, if so many evaluations are too few for this configuration, which is resolved."""
+        """Return a warning if the evaluations are too few for this resolved configuration."""
         return None
 
     def generation_seconds(self, n: int) -> float:

@@ -133,7 +133,7 @@ async def _feasible(f: Engine, budget: int | None) -> int | None:
 async def _noise(f: Engine, budget: int | None, search: Task) -> float:
     """Return the standard deviation of the values of one candidate; 0 if it does not matter.
 
-    This watches the first values of a search, and evaluates the first feasible candidate again while that goes on. If
+    This watches the first values of a search, and evaluates the first feasible candidate again meanwhile. If
     values are known from elsewhere, they count as exact.
     """
     enough = min(f.n, WATCHED, WATCHED if budget is None else budget // 5)

@@ -210,12 +210,12 @@ def gain_over(value: float, before: float) -> float:
     return value - before
 
 
-# ---------------------------------------------------------------- ways to go on after a climb
+# ---------------------------------------------------------------- ways to continue after a climb
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """A way to go on after a climb.
+    """A way to continue after a climb.
 
     Attributes
     ----------
@@ -372,7 +372,7 @@ class Climb:
 
     It stands on a base and offers flips of it, the most promising ones first, with some randomness. When values arrive,
     it moves to the best improvement, and makes the other flips that gained, too. It does not wait for the value of all
-    of them together: that is predicted, and evaluated beside the next flips. If it is lower than the value of the best
+    of them together: that is predicted, and evaluated with the next flips. If it is lower than the value of the best
     evaluated candidate, the climb goes back there.
 
     Parameters
@@ -617,7 +617,7 @@ class Search:
         self._end_climbs()
 
     def _end_climbs(self) -> None:
-        """Go on from where climbs have ended, if that is not worse."""
+        """Continue from where climbs have ended, if that is not worse."""
         for climb in self._climbs:
             if climb.is_over and climb.best_value >= self.incumbent_value:
                 self.incumbent, self.incumbent_value = climb.best, climb.best_value

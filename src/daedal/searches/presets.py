@@ -29,7 +29,7 @@ from daedal.settings.plugins import (
 PENALTY_OF_BOA = round(math.log(2), 6)
 """Weight of the complexity term in `boa` and `hboa`: half a natural logarithm for each probability, against entropies
 in bits. With a weight of 1 the network is too small too often; with this one, evaluations and success agree with the
-paper's table (docs/models.md has the runs)."""
+paper's table (docs/research.md has the runs)."""
 
 _PAPER = Limits(max_generations=100, patience=20)
 _LATER = Limits(max_generations=150, patience=50)
@@ -369,7 +369,7 @@ _MOST_ENTRIES = 10**8
 seed is to give the same result on every machine."""
 
 _BYTES_AN_ENTRY = 6
-"""Memory for each bit of a population, beside the model's: population, parents, candidates and what is on its way."""
+"""Memory for each bit of a population, without the model's: population, parents, candidates and what is on its way."""
 
 _BYTES_A_ROW = 80
 """Memory for each row, however short: fitness, its hash, and where it stands in several orders."""
@@ -379,8 +379,8 @@ def default_popsize(n: int, max_evaluations: int | None = None, *, slowness: flo
     """Return a population size that usually solves deceptive problems, or a smaller one for few evaluations.
 
     A population converges in a number of generations that grows with the square root of n, and slowly with its own
-    size; one that fits the evaluations has just about converged when they end. docs/models.md has the runs behind both
-    rules. A model of some slowness needs that many times as many generations.
+    size. One that fits the evaluations has just converged when they end: see docs/research.md. A model of some
+    slowness needs that many times as many generations.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def check_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def check_fits(count: int, what: str, *, available: int | None = None, advice: str = "take less") -> None:
-    """Check that so many bytes are available before they are allocated; None: as many as the machine has."""
+    """Check that a number of bytes is available before they are allocated. None stands for all bytes of the machine."""
     available = machine_bytes() if available is None else available
     if count > available:
         needed, there = readable_bytes(count), readable_bytes(available)
@@ -112,7 +112,7 @@ def as_numbers(values: object, *, source: str = "as fitness") -> Fitness:
 
 
 def _unclear(values: Any) -> str:
-    """Return why nobody can tell which number belongs to which candidate; nothing if it is clear.
+    """Return why it is unclear which number belongs to which candidate. Empty if it is clear.
 
     A permutation of 0, 1, ... as the index of a pandas Series comes from sorting, so that the labels are right, or from
     looking something up, so that the order is. Other labels have nothing to do with candidates.

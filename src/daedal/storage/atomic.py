@@ -45,7 +45,7 @@ def replace_file(
 
     At every moment, even if the process is killed or the power fails, `path` is the old file or the new one. The new
     one is on the disk when this returns; after an OSError no draft is left. A link is replaced, and the file that it
-    leads to stays. `keep_previous` keeps the old file, with ".previous" behind its name.
+    leads to stays. `keep_previous` keeps the old file, with ".previous" after its name.
     """
     target = Path(path)
     for place in (target, previous_path(target)) if keep_previous else (target,):

@@ -1,4 +1,4 @@
-"""Files that daedal reads whole: plain ones, of a size that memory has room for, and nothing that never ends."""
+"""Files that daedal reads as a whole: plain files that fit into memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from daedal.settings.checks import readable_bytes
 from daedal.storage.atomic import restated
 
 LARGEST = 2**30
-"""Bytes of a file of text at the most: no list of rows or numbers that a run can use is longer."""
+"""Maximum number of bytes of a text file. No list of rows or numbers that a run can use is longer."""
 
 _PIECE = 2**20
 
@@ -30,7 +30,7 @@ def read_plain_file(path: str | os.PathLike[str], what: str, *, most: int = LARG
         raise restated(error, f"cannot read {what}: found nothing at {path}; check the name") from error
     except (OSError, ValueError) as error:  # no path can have a byte 0
         raise ValueError(f"cannot read {what} at {path}: {getattr(error, 'strerror', error)}") from error
-    if not plain:  # it may never end, or wait for somebody to write
+    if not plain:  # it may never end, or wait for a writer
         raise ValueError(f"cannot read {what}: {path} is not a plain file; name a file")
     return _checked(data, path, what, most)
 

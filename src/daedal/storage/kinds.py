@@ -30,7 +30,7 @@ class Kind:
     end: re.Pattern[bytes] | None = None
 
     def owns(self, place: Path) -> bool:
-        """Whether a file is of this kind; an empty one is nobody's, and will do."""
+        """Whether a file is of this kind. An empty file counts as one."""
         with place.open("rb") as file:
             front = file.read(_LOOKED_AT)
             if not front:

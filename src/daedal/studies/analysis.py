@@ -135,7 +135,7 @@ def verdicts(
 
 
 def can_be_significant(runs: int, *, test: Test, pairs: int = 1) -> bool:
-    """Return True if some outcome of so many runs is significant after a correction for a number of pairs."""
+    """Return True if some outcome of this number of runs is significant after a correction for a number of pairs."""
     apart = {seed: float(seed) for seed in range(runs)}, {seed: 2.0 * seed + runs for seed in range(runs)}
     return pairs * compare(*apart, test=test).p < SIGNIFICANT
 
@@ -226,7 +226,7 @@ def row_of(
     popsize: int | None = None,
     budget: int | None = None,
 ) -> Row:
-    """Sum up runs by seed, of which so many are wanted."""
+    """Sum up runs by seed, out of a number that is wanted."""
     done = [run for run in runs.values() if run.status == DONE]
     best = [run.best for run in done if run.best is not None]
     q1, median, q3 = quartiles(np.array(best)[:, None])[:, 0].tolist() if best else (None, None, None)

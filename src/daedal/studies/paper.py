@@ -1,4 +1,4 @@
-"""The paper's experiment: the studies behind its Table 1 and its figures, and its published numbers."""
+"""The paper's experiment: the studies for its Table 1 and its figures, and its published numbers."""
 
 from __future__ import annotations
 

@@ -92,8 +92,8 @@ def needed_runs(
     """Return the runs, by population size and seed, that are certain to be needed next.
 
     Think of runs that are made one by one in the order of their seeds, until a size can no longer reach a level. A run
-    is certain if it comes before that moment, whatever the runs before it bring. So many runs can be made at once, and
-    none in vain.
+    is certain if it comes before that moment, whatever the runs before it bring. That many runs can be made at
+    once, and none in vain.
 
     Examples
     --------

@@ -221,7 +221,7 @@ def runtime_curves(snapshot: Snapshot) -> list[RuntimeCurve]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AnytimeCurve:
-    """The best values that the runs of a cell had after so many evaluations.
+    """The best values of the runs of a cell after a number of evaluations.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class AnytimeCurve:
     evaluations
         Evaluations in rising order, shape (points,).
     median, q1, q3
-        Median and quartiles over the runs, shape (points,); infinite if so many runs have found nothing feasible. A
+        Median and quartiles over the runs, shape (points,); infinite if too many runs have found nothing feasible. A
         run that has ended keeps its last value.
     runs, complete
         Number of runs with a history, and whether all runs of the study are made.

@@ -205,7 +205,7 @@ class Store:
         return int(self._query("SELECT count(*) FROM runs")[0][0])
 
     def close(self) -> None:
-        """Close the file, which is then one file again, unless somebody else has it open."""
+        """Close the file, which is then one file again, unless another process has it open."""
         if self._is_written:
             with suppress(sqlite3.Error):
                 self._connection.execute("PRAGMA busy_timeout = 0")

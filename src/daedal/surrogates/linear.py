@@ -14,7 +14,7 @@ EXACT = 1e-7
 """Share of the largest value by which an exact fit may miss held-out values."""
 
 HELD_OUT = 5
-"""One row of so many is held out of a fit, to measure how well it predicts."""
+"""One in this number of rows is held out of a fit, to measure how well it predicts."""
 
 _ROUNDS = 12  # of fits and signs, if signs are unknown
 _INDEPENDENT = 1e-6  # share of a column's length that the others have to leave

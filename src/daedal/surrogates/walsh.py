@@ -28,7 +28,7 @@ FEWEST = 10
 """Number of equations below which nothing is learned."""
 
 HELD_OUT = 5
-"""One equation of so many is held out."""
+"""One in this number of equations is held out."""
 
 LEAST = 3
 """Training equations that a set must stand in to be looked at."""
