@@ -7,9 +7,9 @@ Prints Markdown: runs that reached the optimum, and calls up to it, for the defa
 
 choices    20 choices of 5 values in traps of 4: a trap is worth 4 where all are right, else 3 less those that are
            right. "by hand": the same function of 60 bits, 3 for a choice, taken modulo 5, or cut at 4.
-values     one of 40 values in each of 6 choices, where values have worths of their own and neighbours interact
+values     one of 40 values in each of 6 choices, where values have worths of their own and neighbors interact
 integers   12 whole numbers from 0 to 99: the sum of squared distances from a point, and from each other's
-cities     a travelling salesman of 12 cities, as a permutation; the optimum is of dynamic programming
+cities     a traveling salesman of 12 cities, as a permutation; the optimum is of dynamic programming
 """
 
 from __future__ import annotations

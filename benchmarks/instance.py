@@ -17,7 +17,7 @@ CLOSE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A function of n bits, to be maximised."""
+    """A function of n bits, to be maximized."""
 
     name: str
     n: int

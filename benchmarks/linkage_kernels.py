@@ -57,7 +57,7 @@ def nearest(distance: Floats, alive: Bits, node: int, previous: int) -> int:
 
 @njit(cache=True)
 def average_linkage(distance: Floats) -> tuple[Ints, Floats]:
-    """Merge the closest clusters, by the mean distance of their variables (chains of nearest neighbours).
+    """Merge the closest clusters, by the mean distance of their variables (chains of nearest neighbors).
 
     Give the merged pairs, shape (n - 1, 2), in an order in which parts come before wholes, and their distances; merge m
     makes cluster n + m. `distance` is overwritten.

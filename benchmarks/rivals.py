@@ -1,7 +1,7 @@
 """What daedal is compared with: a climber, an EA, P3, and other packages (extra `bench`).
 
 Each takes the counting function, a seed and the budget, and gives the row that it would report. None has a setting
-changed but for what says what is asked for: bits, maximise, so many calls, this seed.
+changed but for what says what is asked for: bits, maximize, so many calls, this seed.
 """
 
 from __future__ import annotations

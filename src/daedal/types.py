@@ -34,7 +34,7 @@ def check_bits(x: Bits, n: int) -> None:
 
 
 def is_feasible(fitness: Fitness) -> NDArray[np.bool_]:
-    """Whether each fitness, shape (rows,), to be maximised, is that of a feasible row, so that numbers can be compared.
+    """Whether each fitness, shape (rows,), to be maximized, is that of a feasible row, so that numbers can be compared.
 
     Others have an order, but neither their differences nor their means say anything.
     """

@@ -22,7 +22,7 @@ class Problem:
     def __init__(self, room: float, sign: int = 1) -> None:
         self.room = room
         self.sign = sign
-        self.seen: list[tuple[float, float, tuple[int, ...]]] = []  # violation, value to be maximised, row
+        self.seen: list[tuple[float, float, tuple[int, ...]]] = []  # violation, value to be maximized, row
 
     def __call__(self, x: Any) -> Any:
         values, outputs = x @ PROFITS + 3 * x[:, 0] * x[:, 5], x @ WEIGHTS.T - self.room * WEIGHTS.sum(axis=1)

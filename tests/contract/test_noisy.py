@@ -58,7 +58,7 @@ def test_without_noise_the_value_is_that_of_x(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_mean_is_near_the_truth_and_minimising_is_the_mirror(algorithm: str) -> None:
+def test_the_mean_is_near_the_truth_and_minimizing_is_the_mirror(algorithm: str) -> None:
     result = run(Scattering(2.0), algorithm, max_evaluations=500)
     assert result.x.sum() >= 10
     assert result.standard_error is not None

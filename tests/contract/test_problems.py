@@ -201,7 +201,7 @@ class Boasting(Alternating):
 @pytest.fixture
 def newcomer() -> Iterator[str]:
     register_problem(
-        ProblemKind(name="alternating", summary="Neighbours differ", example="alternating:n=9", make=Alternating)
+        ProblemKind(name="alternating", summary="Neighbors differ", example="alternating:n=9", make=Alternating)
     )
     yield "alternating"
     del _PROBLEMS["alternating"]

@@ -22,7 +22,7 @@ Cli: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="session")
 def plain_environment() -> dict[str, str]:
-    """Give this environment without what makes Rich colour or narrow its output."""
+    """Give this environment without what makes Rich color or narrow its output."""
     drop = {"FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "TERM"}
     return {name: value for name, value in os.environ.items() if name not in drop}
 

@@ -64,8 +64,8 @@ def test_an_example_is_the_function_that_it_says(
     with daedal.Program(command, persistent=persistent, timeout=60) as program:
         assert np.array_equal(program(x), function(x.astype(int)))
         assert np.array_equal(program(x[:1]), function(x[:1].astype(int)))
-        for optimise in (daedal.maximize, daedal.minimize):
-            result, same = optimise(program, **how), optimise(function, **how)
+        for optimize in (daedal.maximize, daedal.minimize):
+            result, same = optimize(program, **how), optimize(function, **how)
             assert np.array_equal(result.x, same.x)
             assert (result.fitness, result.evaluations) == (same.fitness, same.evaluations)
 

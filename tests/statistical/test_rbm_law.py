@@ -24,8 +24,8 @@ def machine(scale: float, *, mean: Floats, rng: np.random.Generator) -> Machine:
 
 def log_law(w: Floats, c: Floats, a: Floats, mean: Floats) -> Floats:
     """Log probability of each of the 2^n visible rows, the hiddens summed out."""
-    unnormalised = ALL_V @ a + np.logaddexp(0, c + (ALL_V - mean) @ w).sum(axis=1)
-    return unnormalised - logsumexp(unnormalised)
+    unnormalized = ALL_V @ a + np.logaddexp(0, c + (ALL_V - mean) @ w).sum(axis=1)
+    return unnormalized - logsumexp(unnormalized)
 
 
 def parameters(theta: Machine) -> tuple[Floats, Floats, Floats, Floats]:
@@ -50,7 +50,7 @@ def cd_gradient(theta: Machine, x: NDArray[np.uint8], steps: int, *, rng: np.ran
 
 @pytest.fixture(name="data")
 def _data() -> Floats:
-    """Two favoured rows among all."""
+    """Two favored rows among all."""
     law = np.full(2**N, 0.02)
     law[[3, 12]] += (1 - law.sum()) / 2
     return law

@@ -15,7 +15,7 @@ from daedal.types import Bits
 
 
 def made_up_trace(x: Bits, *, blocks: int = 5, looks: int = 12, sign: float = 1.0, **changes: Any) -> Trace:
-    """Make up what a search for x looked like: shares of ones go to x, and blocks of neighbours hang together."""
+    """Make up what a search for x looked like: shares of ones go to x, and blocks of neighbors hang together."""
     n, rng = len(x), np.random.default_rng(1)
     way = np.linspace(0, 1, looks)[:, None]
     ones = 0.5 + way * (x - 0.5)

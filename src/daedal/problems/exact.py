@@ -275,7 +275,7 @@ def _eliminate(n: int, order: Sequence[int], scopes: _Scopes, tables: Sequence[_
 
 
 def _message(v: int, seen: list[int], factors: list[tuple[_Table, dict[int, int]]]) -> tuple[_Table, NDArray[np.uint8]]:
-    """Maximise the sum of factors over v: the values, shape (2^len(seen),), and the best bits, packed."""
+    """Maximize the sum of factors over v: the values, shape (2^len(seen),), and the best bits, packed."""
     rows = 1 << len(seen)
     chunk = min(rows, 1 << CHUNK_BITS)
     message, choice = np.empty(rows), np.zeros((rows + 7) // 8, dtype=np.uint8)

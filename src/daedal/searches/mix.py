@@ -251,18 +251,18 @@ async def mix_into(
         every &= donor
     while place < count:
         trials: list[int] = []
-        modelled: list[bool] = []  # whether the model proposed each
+        modeled: list[bool] = []  # whether the model proposed each
         taken = 0
         differing = (some & ~x) | (x & ~every)  # variables in which any donor differs from x
         share = model.share()
         while place < count and len(trials) < at_once and not (group := groups[place]) & taken:
             place += 1
             y = model.proposal(x, group) if draw() < share and group & (group - 1) else x
-            modelled.append(y != x)
+            modeled.append(y != x)
             if y == x and group & differing:
                 y ^= (y ^ _choose_donor(x, donors, group, draw)) & group
             if y == x:
-                modelled.pop()
+                modeled.pop()
                 continue
             trials.append(y)
             taken |= group
@@ -272,7 +272,7 @@ async def mix_into(
         before, are_new = values[x], [y not in values for y in trials]
         found = await evaluate(f, trials, parent=x)
         if share:
-            for by_model, is_new, y, value in zip(modelled, are_new, trials, found, strict=True):
+            for by_model, is_new, y, value in zip(modeled, are_new, trials, found, strict=True):
                 if is_new and (x ^ y) & ((x ^ y) - 1):
                     model.credit(by_model, value > max(before, model.wanted))
         good = [y for y, value in zip(trials, found, strict=True) if value >= before]

@@ -1,6 +1,6 @@
 """The model of `mix` for problems with constraints: of the objective, and of the amount of each constraint.
 
-The maxima of the modelled problem are evaluated, and climbs may begin there. Linear functions are tried first; they are
+The maxima of the modeled problem are evaluated, and climbs may begin there. Linear functions are tried first; they are
 often exact. Sparse Walsh functions are fitted only if they are not.
 """
 

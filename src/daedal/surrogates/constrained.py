@@ -33,7 +33,7 @@ LEARNED = 1.01
 _FARTHEST = 1e4  # factor by which a weight may differ from its first value
 _TRIES = 8  # draws of a variable with the other value, in an exchange
 
-_HOT, _WARM = 0.17, 0.07  # first temperatures, in root mean square gains of the function that is maximised
+_HOT, _WARM = 0.17, 0.07  # first temperatures, in root mean square gains of the function that is maximized
 
 
 _Floats = NDArray[np.float64]

@@ -112,7 +112,7 @@ def test_the_bar_is_about_answers_or_all_runs_of_a_full_grid(full_grid: bool, sh
     progress.ahead = Counter({progress.study.cells()[1]: 6})
     console = a_console()
     console.print(StudyDisplay(console=console, clock=Clock()).picture(progress))
-    assert text_of(console).count("━") == int(30 * share)  # where there are no colours, what is left is blank
+    assert text_of(console).count("━") == int(30 * share)  # where there are no colors, what is left is blank
 
 
 def test_a_study_with_budgets_says_what_is_left_and_shows_its_table() -> None:

@@ -100,7 +100,7 @@ def test_hidden_units_and_steps_can_be_set() -> None:
         model = RBM(hidden=hidden, cd_steps=1, gibbs_steps=2, max_epochs=4)
         fitted, drawn = fit_and_sample(blocks(50, 7, 1, 1)[:, :n], 5, model)
         assert fitted.machine.weights.shape == (n, m)
-        assert not fitted.machine.mean.any(), "what it is centred by has gone into the biases"
+        assert not fitted.machine.mean.any(), "what it is centered by has gone into the biases"
         assert_sound(fitted, drawn, 5, n)
 
 

@@ -19,7 +19,7 @@ def test_the_half_width_grows_at_20_and_30_measurements() -> None:
     assert [half_width(count) for count in range(1, 41)] == [2] * 19 + [3] * 10 + [4] * 11
 
 
-def test_smoothing_is_centred_and_pads_on_the_left_with_the_first_error() -> None:
+def test_smoothing_is_centered_and_pads_on_the_left_with_the_first_error() -> None:
     errors = [10.0, 8.0, 6.0, 5.0, 4.0]
     assert smoothed(errors, 0, 2) == pytest.approx((10 + 10 + 10 + 8 + 6) / 5)
     assert smoothed(errors, 1, 2) == pytest.approx((10 + 10 + 8 + 6 + 5) / 5)

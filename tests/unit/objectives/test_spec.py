@@ -152,10 +152,10 @@ def test_a_file_may_have_the_name_of_a_module(tmp_path: Path) -> None:
     assert sys.modules["random"] is random
 
 
-def test_a_file_can_import_its_neighbour(tmp_path: Path) -> None:
-    (tmp_path / "neighbour_of_mine.py").write_text("factor = 7\n")
+def test_a_file_can_import_its_neighbor(tmp_path: Path) -> None:
+    (tmp_path / "neighbor_of_mine.py").write_text("factor = 7\n")
     path = tmp_path / "mine.py"
-    path.write_text("import neighbour_of_mine\n\ndef f(x):\n    return neighbour_of_mine.factor * x[:, 1]\n")
+    path.write_text("import neighbor_of_mine\n\ndef f(x):\n    return neighbor_of_mine.factor * x[:, 1]\n")
     function = read_objective(f"{path}:f", 3)
     assert callable(function)
     assert function(X).tolist() == [7, 0]

@@ -91,7 +91,7 @@ def test_a_function_of_pbo_is_logged_under_its_own_number(opened: list[Analyzer]
         assert len(logged(log)) == result.evaluations
         assert max(value for _, value in logged(log)) == result.fitness
     daedal.minimize("pbo:7,n=8", max_generations=2, log=tmp_path, **SMALL)
-    assert opened.pop().folder.name == "umda-f0-pbo_7_n=8-n8-seed3"  # another function: ioh would maximise its own
+    assert opened.pop().folder.name == "umda-f0-pbo_7_n=8-n8-seed3"  # another function: ioh would maximize its own
 
 
 def test_what_fails_counts_and_what_was_broken_off_is_kept(opened: list[Analyzer], tmp_path: Path) -> None:

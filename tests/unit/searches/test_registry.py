@@ -183,9 +183,9 @@ def test_a_configuration_of_a_users_own() -> None:
 )
 def test_bad_settings_are_refused(name: str, settings: dict[str, Any], says: str) -> None:
     """A mistyped name is compared with all that can be said, keywords included."""
-    for optimise in (daedal.maximize, daedal.minimize):
+    for optimize in (daedal.maximize, daedal.minimize):
         with pytest.raises(ValueError, match=says):
-            optimise("onemax:n=8", algorithm=name, **settings)
+            optimize("onemax:n=8", algorithm=name, **settings)
 
 
 def test_limits_of_the_user_come_before_those_of_the_algorithm() -> None:

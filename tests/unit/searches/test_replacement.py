@@ -76,7 +76,7 @@ def test_the_kernel_agrees_with_its_slow_twin() -> None:
 @pytest.mark.parametrize(
     ("values", "drawn", "value", "enters"),
     [
-        ([0, 5, 0, 0], (0, 2, 1), 4.0, None),  # its neighbour is better, and the far ones are safe from it
+        ([0, 5, 0, 0], (0, 2, 1), 4.0, None),  # its neighbor is better, and the far ones are safe from it
         ([0, 5, 0, 0], (0, 2, 1), 6.0, 1),
         ([0, 5, 0, 0], (0, 2, 1), 5.0, None),  # it has to be strictly better
         ([0, 5, 0, 0], (0, 2, 0), 1.0, 2),  # who is not drawn does not compete

@@ -55,13 +55,13 @@ def test_neighbors_in_gray_code_differ_in_one_bit() -> None:
 @pytest.mark.parametrize("gray", [False, True])
 @pytest.mark.parametrize("count", [3, 5, 11, 33])
 def test_no_number_has_more_than_two_codes(count: int, gray: bool) -> None:
-    """No value is favoured more than the code forces."""
+    """No value is favored more than the code forces."""
     field = NumberField(count, gray=gray)
     counts = np.bincount(field.decode(Encoding([field]).repair(all_rows(field.bits))), minlength=count)
     assert set(counts.tolist()) == {1, 2}
 
 
-def test_random_bits_are_repaired_without_favour() -> None:
+def test_random_bits_are_repaired_without_favor() -> None:
     """Of a choice and an order, every value is as likely, whatever its number."""
     encoding = Encoding([OneHotField(5), PermutationField(4)])
     rows = np.random.default_rng(5).integers(0, 2, (24_000, encoding.n), dtype=np.uint8)
