@@ -1,4 +1,4 @@
-"""Takes the picture of a report: python docs/images/report.py, which needs Chromium.
+"""Take the picture of a report: python docs/images/report.py, which needs Chromium.
 
 The page is that of `daedal solve trap:k=5,n=50 -a dae --seed 1`; the picture has its most telling parts, side by side.
 """
@@ -19,11 +19,11 @@ from PIL import Image  # noqa: E402  comes with matplotlib
 import daedal  # noqa: E402
 
 WIDTH, MARGIN = 1160, 40
-SECTIONS = (("answer", "progress"), ("linkage",))
+SECTIONS = (("solution", "progress"), ("interactions",))
 
 
 def main() -> None:
-    """Write report.png beside this file."""
+    """Write report.png next to this file."""
     result = daedal.maximize("trap:k=5,n=50", algorithm="dae", seed=1)
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         page, whole = Path(folder) / "report.html", Path(folder) / "whole.png"

@@ -16,20 +16,6 @@ import pytest
 from pages import DOCS, OUTPUT, PAGES, ROOT, Block, anchors_of, blocks_of, links_of, name_of
 
 RUNNER = (ROOT / "tests" / "support" / "page_runner.py").read_text()
-NOT_RUN = {
-    "README.md": 1,
-    "CONTRIBUTING.md": 1,
-    "docs/benchmarks.md": 1,
-    "docs/commands.md": 1,
-    "docs/dae.md": 2,
-    "docs/design.md": 1,
-    "docs/features.md": 1,
-    "docs/index.md": 1,
-    "docs/parallel.md": 2,
-    "docs/reports.md": 1,
-    "docs/research.md": 1,
-}
-"""Pages with blocks that CI cannot run, and how many. Each one says why."""
 OTHER_LANGUAGES = {"", OUTPUT, "toml", "awk", "c"}
 """What is shown and never run: synopses and formats (no language), outputs, files of other languages."""
 
@@ -79,11 +65,6 @@ def test_blocks_run_and_print_what_the_page_says(page: Path, tmp_path: Path, pla
 def with_next(blocks: list[Block]) -> list[tuple[Block, Block | None]]:
     """Give each block that is run, with the one behind it."""
     return [(block, after) for block, after in pairwise([*blocks, None]) if block is not None and block.is_run]
-
-
-def test_blocks_that_are_not_run_are_few_and_say_why() -> None:
-    excused = {name_of(page): sum(bool(block.excuse) for block in blocks_of(page)) for page in PAGES}
-    assert {name: count for name, count in excused.items() if count} == NOT_RUN
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
