@@ -79,7 +79,7 @@ class Watched:
 @functools.cache
 def run(name: str) -> tuple[daedal.Result, list[dict[str, Any]]]:
     watched = Watched()
-    result = daedal.maximize(watched, SPACE, seed=3, max_evaluations=400, **ALGORITHMS[name])
+    result = daedal.maximize(watched, SPACE, seed=3, max_evaluations=250, **ALGORITHMS[name])
     return result, watched.values
 
 
@@ -93,10 +93,10 @@ def test_only_values_are_evaluated_and_each_once(algorithm: str) -> None:
     assert result.fitness == max(map(worth, values)) == worth(result.best)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "mix", "ils", "umda", "dae", "dae-search", "own"])
+@pytest.mark.parametrize("algorithm", ["auto", "ils", "umda", "dae", "own"])
 def test_workers_and_interruptions_change_nothing(algorithm: str, tmp_path: Path) -> None:
     whole, values = run(algorithm)
-    path, how = tmp_path / "run.db", {"seed": 3, "max_evaluations": 400, **ALGORITHMS[algorithm]}
+    path, how = tmp_path / "run.db", {"seed": 3, "max_evaluations": 250, **ALGORITHMS[algorithm]}
     side_by_side = daedal.maximize(worth, SPACE, vectorized=False, workers=2, **how)
     assert (told(side_by_side), side_by_side.best) == (told(whole), whole.best)
     half = daedal.maximize(batch_worth, SPACE, run=path, callback=lambda record: record.generation == 1, **how)
@@ -117,7 +117,7 @@ def test_the_first_values_are_uniform_within_each_variable(algorithm: str) -> No
         daedal.maximize(watched, SPACE, algorithm=algorithm, popsize=2000, seed=5, deduplicate=False, max_generations=0)
         values = watched.values
     else:
-        for seed in range(600):
+        for seed in range(300):
             watched = Watched()
             daedal.maximize(watched, SPACE, algorithm=algorithm, seed=seed, max_evaluations=1)
             values += watched.values
