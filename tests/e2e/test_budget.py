@@ -32,14 +32,6 @@ def test_a_budget_of_3000_is_ten_generations_or_more(algorithm: str) -> None:
         assert result.evaluations == 3_000
 
 
-@pytest.mark.parametrize("algorithm", ["umda", "hboa", "ecga"])
-def test_a_population_that_fits_beats_one_that_does_not(algorithm: str) -> None:
-    run: dict[str, Any] = {"algorithm": algorithm, "seed": 1, "max_evaluations": 1_000}
-    with pytest.warns(daedal.BudgetWarning):
-        random = daedal.maximize(weighted, 60, popsize=2_900, **run)
-    assert daedal.maximize(weighted, 60, **run).fitness > 1.3 * random.fitness
-
-
 def test_a_budget_that_pays_for_nothing_is_a_warning_before_the_first_call() -> None:
     calls: list[int] = []
 
@@ -59,42 +51,36 @@ def test_a_budget_that_pays_for_nothing_is_a_warning_before_the_first_call() -> 
     assert [one.filename for one in caught] == [__file__]
 
 
-def test_the_command_line_warns_in_one_line(cli: Cli) -> None:
+def test_the_command_line_warns_in_one_line(here: Cli) -> None:
     words = ("solve", "onemax:n=30", "-a", "umda", "--seed", 1, "--max-evaluations", 100, "--json")
-    report, warned = read_report(cli(*words)), cli(*words, "--popsize", 80)
+    report, warned = read_report(here(*words)), here(*words, "--popsize", 80)
     assert (report["evaluations"], report["popsize"] < 40) == (100, True)
     assert read_report(warned)["evaluations"] == 100
     lines = [line for line in warned.stderr.splitlines() if "warning" in line.lower()]
     assert len(lines) == 1
     assert lines[0].startswith("warning: 100 evaluations do not pay for three generations with popsize=80")
-    assert "warning" not in cli(*words).stderr
+    assert "warning" not in here(*words).stderr
 
 
 # Populations that are doubled
 
 
-def test_popsize_auto_from_the_command_line(cli: Cli) -> None:
+def test_popsize_auto_from_the_command_line(here: Cli) -> None:
     """All of the budget is spent, the last size is reported, and what was asked for is in the settings."""
     words = ("-a", "umda", "--max-evaluations", 1_500, "--target", 99)
-    report = read_report(cli("solve", "onemax:n=30", "--popsize", "auto", *words, "--seed", 1, "--json", "--history"))
+    report = read_report(here("solve", "onemax:n=30", "--popsize", "auto", *words, "--seed", 1, "--json", "--history"))
     result = daedal.maximize("onemax:n=30", popsize="auto", algorithm="umda", max_evaluations=1_500, target=99, seed=1)
     assert (report["evaluations"], report["stop"]) == (1_500, "evaluations")
     assert (report["popsize"], report["settings"]["popsize"]) == (result.popsize, "auto")
     assert {record["popsize"] for record in report["history"]} == {16, 32, 64, 128}
     assert report["x"] == "".join(map(str, result.x))
-    compared = read_report(cli("compare", "onemax:n=30", "-a", "pbil", "--popsize=auto", *words, "--runs", 1, "--json"))
+    compared = read_report(
+        here("compare", "onemax:n=30", "-a", "pbil", "--popsize=auto", *words, "--runs", 1, "--json")
+    )
     assert [run["evaluations"] for run in compared["cells"][0]["results"]] == [1_500]
-    refused = cli("solve", "onemax:n=30", "-a", "umda", "--popsize", "many")
+    refused = here("solve", "onemax:n=30", "-a", "umda", "--popsize", "many")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "a whole number or auto or none, got popsize=many" in refused.stderr
-
-
-@pytest.mark.parametrize("algorithm", EDAS)
-def test_every_eda_spends_its_budget_with_popsize_auto(algorithm: str) -> None:
-    result = daedal.maximize(weighted, 20, algorithm=algorithm, popsize="auto", seed=1, max_evaluations=1_000)
-    again = daedal.maximize(weighted, 20, algorithm=algorithm, popsize="auto", seed=1, max_evaluations=1_000)
-    assert (result.stop, result.evaluations) == (StopReason.EVALUATIONS, 1_000)
-    assert (again.x.tolist(), again.evaluations) == (result.x.tolist(), result.evaluations)
 
 
 # Kernels

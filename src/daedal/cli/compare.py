@@ -24,7 +24,7 @@ from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli import INTERRUPTED, options
 from daedal.cli.options import settings_of
 from daedal.cli.output import finite, say, standard_error, stdout_kept
-from daedal.cli.study import Holm, StarTest, TestName, test_named
+from daedal.cli.study import Holm, StarTest
 from daedal.cli.study_tables import Laid
 from daedal.limits import Limits
 from daedal.objectives.spec import read_objective
@@ -67,13 +67,15 @@ def compare(
     budget: Annotated[
         list[int] | None,
         typer.Option(
-            metavar="EVALUATIONS", help="Compare the best values after this number of evaluations. Can be repeated."
+            metavar="EVALUATIONS",
+            min=1,
+            help="Compare the best values after this number of evaluations. Can be repeated.",
         ),
     ] = None,
     popsize: options.Popsize = None,
-    runs: Annotated[int, typer.Option(help="Runs of each algorithm, with the seeds from --seed on.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each algorithm, with the seeds from --seed on.")] = 10,
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes; the results do not depend on it.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes; the results do not depend on it.")] = 1,
     n: options.Variables = None,
     space: options.SpaceFile = None,
     max_evaluations: options.MaxEvaluations = None,
@@ -85,14 +87,11 @@ def compare(
     violations: options.Violations = False,
     shuffle: options.Shuffle = True,
     settings: options.Settings = None,
-    test: StarTest = TestName.SIGNED_RANK,
+    test: StarTest = "signed-rank",
     holm: Holm = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Compare algorithms on one problem or on several, with the same seeds for each."""
-    for name, value in (("--runs", runs), ("--workers", workers), *(("--budget", most) for most in budget or [])):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {name} {value}")
     if budget and max_evaluations is not None:
         raise ValueError("--budget and --max-evaluations cannot be combined; a budget is what ends a run")
     with stdout_kept():
@@ -137,8 +136,8 @@ def compare(
         place: [results[index] for index in range(first, len(configs), len(cells)) if index in results]
         for first, place in enumerate(places)
     }
-    rows = _rows(config, chosen, found, runs, test=test_named(test), holm=holm)
-    table = StudyTable(rows=rows, columns=BUDGETS, test=test_named(test), holm=holm)
+    rows = _rows(config, chosen, found, runs, test=test, holm=holm)
+    table = StudyTable(rows=rows, columns=BUDGETS, test=test, holm=holm)
     if as_json:
         print(json.dumps(_report(table, chosen, found), allow_nan=False))
     elif results:

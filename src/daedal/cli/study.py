@@ -6,20 +6,19 @@ import dataclasses
 import json
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from enum import StrEnum
 from importlib import resources
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from daedal.cli import INTERRUPTED, options
-from daedal.cli.output import check_output, is_standard, say, shown, stdout_kept, write_pieces
+from daedal.cli.output import check_output, is_standard, say, shown, stdout_kept, write_line, write_pieces
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_tables import Laid, status_table, table_text
 from daedal.evaluation.executor_pool import dask_executor
@@ -28,7 +27,7 @@ from daedal.plot.studies import check_figures, save_figures
 from daedal.settings.checks import counted, printable
 from daedal.studies.analysis import Test
 from daedal.studies.plan import Status
-from daedal.studies.runner import MOST_CONFIRMED, Order, Progress, run_study
+from daedal.studies.runner import MOST_CONFIRMED, Order, run_study
 from daedal.studies.snapshot import Snapshot, read_store
 from daedal.studies.spec import Study
 from daedal.studies.store import COLUMNS, Store
@@ -39,27 +38,11 @@ _ERRORS_SHOWN = 10
 _FILE_WIDTH = 140  # characters of a line, where there is no terminal to ask
 
 
-class Form(StrEnum):
-    """How a table is written."""
-
-    RICH = "rich"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    CSV = "csv"
-    JSON = "json"
-
-
-class TestName(StrEnum):
-    """Which test decides about the stars."""
-
-    SIGNED_RANK = "signed-rank"
-    MANN_WHITNEY = "mann-whitney"
-
-
+Form: TypeAlias = Literal["rich", "markdown", "latex", "csv", "json"]
 StarTest: TypeAlias = Annotated[
-    TestName, typer.Option("--test", help="Pairs of the same seed (signed-rank), or two samples (mann-whitney).")
+    Test, typer.Option("--test", help="Pairs of the same seed (signed-rank), or two samples (mann-whitney).")
 ]
-Holm: TypeAlias = Annotated[bool, typer.Option("--holm", help="Correct for the number of pairs (Holm).")]
+Holm: TypeAlias = Annotated[bool, typer.Option("--holm", help="Correct for the number of pairs by Holm's method.")]
 
 
 def show_status(found: Status) -> None:
@@ -72,7 +55,7 @@ def show_status(found: Status) -> None:
     ended = f"{failed:,} failed" + (f", {killed:,} killed" if killed else "")
     console.print(f"\n{counted(done, 'run')} done, {ended}, {ahead}", markup=False)
     for error, times in islice(found.errors.items(), _ERRORS_SHOWN):
-        console.print(Text(f"{counted(times, 'time')}: {printable(error)}"), soft_wrap=True)
+        write_line(console, Text(f"{counted(times, 'time')}: {printable(error)}"), hanging="  ")
     others = len(found.errors) - _ERRORS_SHOWN
     if others > 0:
         console.print(f"and {others:,} other errors; --json has them all", markup=False)
@@ -82,22 +65,17 @@ def show_status(found: Status) -> None:
         console.print("the same command runs again what was killed", markup=False)
 
 
-def test_named(name: TestName) -> Test:
-    """Give the test of a name."""
-    return "signed-rank" if name is TestName.SIGNED_RANK else "mann-whitney"
-
-
 def write_table(table: StudyTable, form: Form, output: Path | None) -> None:
     """Write a table in a format."""
-    if form is Form.RICH and is_standard(output):
+    if form == "rich" and is_standard(output):
         Console(highlight=False).print(Laid(table.sheet()))
         return
     texts: dict[Form, Callable[[], str]] = {
-        Form.RICH: lambda: table_text(table, _FILE_WIDTH) + "\n",
-        Form.MARKDOWN: table.markdown,
-        Form.LATEX: table.latex,
+        "rich": lambda: table_text(table, _FILE_WIDTH) + "\n",
+        "markdown": table.markdown,
+        "latex": table.latex,
     }
-    pieces = [texts[form]().encode()] if form in texts else table.export(form.value)
+    pieces = [texts[form]().encode()] if form in texts else table.export(form)
     write_pieces(pieces, output, TABLE)
 
 
@@ -109,117 +87,94 @@ def write_figures(snapshot: Snapshot, problems: list[str], folder: Path) -> None
             say(shown(file))
 
 
-def checked_order(*, workers: int | None, full_grid: bool | None, confirm: int | None, retry_failed: bool) -> Order:
-    """Check what was asked for on the command line."""
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise ValueError(f"expected --workers of at least 1, and at most {MOST_WORKERS:,}, got --workers {workers}")
-    if confirm is not None and not 0 <= confirm <= MOST_CONFIRMED:
-        raise ValueError(f"expected --confirm of 0 to {MOST_CONFIRMED:,}, got --confirm {confirm}")
-    return Order(
-        workers=available_cores() if workers is None else workers,
-        full_grid=full_grid,
-        confirm=confirm,
-        retry_failed=retry_failed,
-    )
-
-
 def run_and_show(
     study: Study,
     path: Path,
     order: Order,
+    show: Callable[[Snapshot], None],
     *,
     dask: str | None = None,
     dask_timeout: float = EXECUTOR_TIMEOUT,
-    form: Form = Form.RICH,
-    test: Test = "signed-rank",
-    holm: bool = False,
 ) -> None:
-    """Run a study, then show its table; after Ctrl-C the table so far."""
+    """Run a study with a display, then show its results; after Ctrl-C the results so far."""
+    check_executor_timeout(dask_timeout)
+    finished = True
     with Store(path) as store:
-        finished = run_with_display(study, store, order, dask=dask, dask_timeout=dask_timeout)
-    snapshot = read_store(path, study=study, histories=False)
-    write_table(StudyTable.of(snapshot, test=test, holm=holm), form, None)
-    if failed := snapshot.status().total("failed"):
+        try:
+            with (
+                stdout_kept(),
+                nullcontext() if dask is None else dask_executor(dask, dask_timeout) as executor,
+                StudyDisplay() as display,
+            ):
+                progress = run_study(study, store, order, display, executor=executor, executor_timeout=dask_timeout)
+            made = f"{counted(progress.done, 'run')} made" if progress.done else "nothing was left to run"
+            failed = f", {progress.failed:,} of them failed" if progress.failed else ""
+            killed = f", {progress.killed:,} killed (the same command makes them again)" if progress.killed else ""
+            say(f"{made}{failed}{killed}; {progress.found:,} of this study were in {shown(path)} before")
+            if order.confirm is None and progress.order.confirm:
+                say(f"--confirm {progress.order.confirm} holds as before; --confirm 0 ends it")
+            if order.full_grid is None and progress.order.full_grid:
+                say("--full-grid holds as before; --no-full-grid ends it")
+        except KeyboardInterrupt:
+            finished = False
+            say("interrupted: all finished runs are in the store, and the same command continues from there")
+    snapshot = read_store(path, study=study)
+    show(snapshot)
+    if failed_runs := snapshot.status().total("failed"):
         told = f"daedal study status --store {shlex.quote(shown(path))} says why"
-        say(f"{counted(failed, 'run')} of this study failed: {told}")
+        say(f"{counted(failed_runs, 'run')} of this study failed: {told}")
     if not finished:
         sys.exit(INTERRUPTED)
-
-
-def run_with_display(
-    study: Study, store: Store, order: Order, *, dask: str | None = None, dask_timeout: float = EXECUTOR_TIMEOUT
-) -> bool:
-    """Run a study; whether it came to its end, or Ctrl-C ended it."""
-    check_executor_timeout(dask_timeout)
-    try:
-        with (
-            stdout_kept(),
-            nullcontext() if dask is None else dask_executor(dask, dask_timeout) as executor,
-            StudyDisplay() as display,
-        ):
-            progress = run_study(study, store, order, display, executor=executor, executor_timeout=dask_timeout)
-    except KeyboardInterrupt:
-        say("interrupted: all finished runs are in the store, and the same command continues from there")
-        return False
-    say(_closing(progress, store.path))
-    if order.confirm is None and progress.order.confirm:
-        say(f"--confirm {progress.order.confirm} holds, as before; --confirm 0 ends it")
-    if order.full_grid is None and progress.order.full_grid:
-        say("--full-grid holds, as before; --no-full-grid ends it")
-    return True
-
-
-def _closing(progress: Progress, path: Path) -> str:
-    made = f"{counted(progress.done, 'run')} made" if progress.done else "nothing was left to run"
-    failed = f", {progress.failed:,} of them failed" if progress.failed else ""
-    killed = f", {progress.killed:,} killed, to be run again by the same command" if progress.killed else ""
-    return f"{made}{failed}{killed}; {progress.found:,} of this study were in {shown(path)} before"
 
 
 app = options.group("Compare algorithms on many problems; a store keeps every run.")
 
 StorePath: TypeAlias = Annotated[
-    Path, typer.Option("--store", callback=options.absolute, help="The file with the results (SQLite).")
+    Path, typer.Option("--store", callback=options.absolute, help="File with the runs (SQLite).")
 ]
 Workers: TypeAlias = Annotated[
-    int | None, typer.Option(help="Processes, as many as there are cores where not given; results do not depend on it.")
+    int,
+    typer.Option(
+        min=1,
+        max=MOST_WORKERS,
+        show_default=False,
+        default_factory=available_cores,
+        help="Number of processes; the results do not depend on it. Default: number of cores.",
+    ),
 ]
 FullGrid: TypeAlias = Annotated[
     bool | None,
     typer.Option(
         "--full-grid/--no-full-grid",
         show_default=False,
-        help="Run every size in full, though the answer is known earlier; as the last time where not given.",
+        help="Run every size in full, even if the answer is known earlier. Default: the previous value.",
     ),
 ]
 Confirm: TypeAlias = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Measure each chosen size again, with N new seeds; as the last time if not given."),
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=MOST_CONFIRMED,
+        help="Measure each chosen size again with N new seeds. Default: the previous value.",
+    ),
 ]
-RetryFailed: TypeAlias = Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed.")]
+RetryFailed: TypeAlias = Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")]
 
 
-class Export(StrEnum):
-    """How runs are written."""
-
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
-
-
-TableForm: TypeAlias = Annotated[Form, typer.Option("--format", help="How to write the table.")]
+Export: TypeAlias = Literal["csv", "json", "parquet"]
+TableForm: TypeAlias = Annotated[Form, typer.Option("--format", help="Format of the table.")]
 Number: TypeAlias = Annotated[
     int | None,
-    typer.Option("--study", metavar="N", help="Which study of the store; the one last run where not given."),
+    typer.Option("--study", metavar="N", help="Number of the study in the store. Default: the one last run."),
 ]
 Figures: TypeAlias = Annotated[
-    Path, typer.Option("--output", "-o", callback=options.absolute, help="The folder to write the figures to.")
+    Path, typer.Option("--output", "-o", callback=options.absolute, help="Folder for the figures.")
 ]
-_Kind = TypeVar("_Kind", bound=StrEnum)
-_ENDINGS = (".md", ".tex", ".csv", ".json", ".parquet")
+_ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
 Output: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--output", "-o", callback=options.absolute, help="A file, not standard output."),
+    typer.Option("--output", "-o", callback=options.absolute, help="File to write. Default: standard output."),
 ]
 
 
@@ -230,7 +185,7 @@ def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOM
         with file.open("x", encoding="utf-8") as opened:
             opened.write(resources.files("daedal.studies").joinpath("example.toml").read_text(encoding="utf-8"))
     except FileExistsError as error:
-        raise ValueError(f"expected a name for a new file, but {file} is there already; it was not changed") from error
+        raise ValueError(f"{file} exists already; name a new file") from error
     say(f"{file} written; run it with: daedal study run {shlex.quote(str(file))} --store results.db")
 
 
@@ -238,18 +193,23 @@ def init(file: Annotated[Path, typer.Argument(help="The study file to write (TOM
 def run(
     file: Annotated[Path, typer.Argument(help="The study file (TOML); `daedal study init` writes one.")],
     store: StorePath,
-    workers: Workers = None,
+    workers: Workers,
     full_grid: FullGrid = None,
     confirm: Confirm = None,
     retry_failed: RetryFailed = False,
     dask: options.Dask = None,
     dask_timeout: options.DaskTimeout = EXECUTOR_TIMEOUT,
 ) -> None:
-    """Make the missing runs of a study and show its table. After Ctrl-C, the same command continues."""
-    order = checked_order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
+    """Make the missing runs of a study, and show its table. After Ctrl-C, the same command continues."""
+    order = Order(workers=workers, full_grid=full_grid, confirm=confirm, retry_failed=retry_failed)
     with stdout_kept():
         study = Study.from_file(file)  # which loads what it names
-    run_and_show(study, store, order, dask=dask, dask_timeout=dask_timeout)
+    run_and_show(study, store, order, show_rich, dask=dask, dask_timeout=dask_timeout)
+
+
+def show_rich(snapshot: Snapshot) -> None:
+    """Show the table of a study."""
+    write_table(StudyTable.of(snapshot), "rich", None)
 
 
 @app.command()
@@ -258,7 +218,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as one JSON object.")] = False,
     number: Number = None,
 ) -> None:
-    """Say how far the study of a store is, and what has failed."""
+    """Show how far the study of a store is, and why runs failed."""
     found = read_study(store, number).status()
     if as_json:
         totals = {name: found.total(name) for name in ("done", "failed", "left")}
@@ -272,28 +232,27 @@ def status(
 def show_table(
     store: StorePath,
     form: Annotated[
-        Form | None, typer.Option("--format", help="How to write the table; by the file's name where not given.")
+        Form | None, typer.Option("--format", help="Format of the table. Default: by the file's name, or rich.")
     ] = None,
-    sizes: Annotated[bool, typer.Option("--sizes", help="One line for each population size instead.")] = False,
-    test: StarTest = TestName.SIGNED_RANK,
+    sizes: Annotated[bool, typer.Option("--sizes", help="Show a line for each population size.")] = False,
+    test: StarTest = "signed-rank",
     holm: Holm = False,
     output: Output = None,
     number: Number = None,
 ) -> None:
-    """Show the sizes that solve 50 and 90 % of the runs, or what each budget buys, and who is significantly better."""
+    """Show the population sizes that solve 50% and 90% of the runs, or what each budget brings, with significance."""
     check_output(output, store)
     snapshot = read_study(store, number)
-    form = form or _by_suffix(output, {".md": Form.MARKDOWN, ".tex": Form.LATEX, ".csv": Form.CSV, ".json": Form.JSON})
-    table = StudyTable.of(snapshot, test=test_named(test), holm=holm, sizes=sizes)
-    write_table(table, form or Form.RICH, output)
+    table = StudyTable.of(snapshot, test=test, holm=holm, sizes=sizes)
+    write_table(table, form or _by_suffix(output, get_args(Form)) or "rich", output)
 
 
-def _by_suffix(output: Path | None, forms: Mapping[str, _Kind]) -> _Kind | None:
-    """Give the format that the name of a file asks for, if any; refuse one that there is not."""
-    ending = "" if output is None else output.suffix.lower()
-    if ending in _ENDINGS and ending not in forms:
-        raise ValueError(f"expected a file that ends in {', '.join(forms)}, or --format, got {output}")
-    return forms.get(ending)
+def _by_suffix(output: Path | None, forms: Sequence[str]) -> Any:
+    """Return the format that the name of a file stands for, if any; refuse one that is not among the given ones."""
+    form = None if output is None else _ENDINGS.get(output.suffix.lower())
+    if form is not None and form not in forms:
+        raise ValueError(f"{form} is not one of {', '.join(forms)}; name another file than {output}, or give --format")
+    return form
 
 
 def read_study(store: Path, number: int | None, *, histories: bool = False) -> Snapshot:
@@ -310,28 +269,28 @@ def read_study(store: Path, number: int | None, *, histories: bool = False) -> S
 def plot(
     store: StorePath,
     output: Figures = Path("figures"),
-    problem: Annotated[list[str] | None, typer.Option("--problem", help="A problem of the study; repeat it.")] = None,
+    problem: Annotated[
+        list[str] | None, typer.Option("--problem", help="Problem of the study. Can be repeated.")
+    ] = None,
     number: Number = None,
 ) -> None:
-    """Draw the average best fitness against evaluations and CPU time, and how runs went: two figures a problem.
+    """Draw two figures for each problem: what each population size or budget brings, and how runs went.
 
-    With budgets: the median and the quartiles against the budget, one panel a problem.
-
-    All as SVG, and as PNG with the extra `plot`.
+    They are SVG files, and PNG files with the extra `plot`.
     """
     write_figures(read_study(store, number, histories=True), problem or [], output)
 
 
 @app.command()
 def merge(
-    others: Annotated[list[Path], typer.Argument(metavar="STORE...", help="The stores to take runs from.")],
+    others: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Stores to copy runs from.")],
     store: StorePath,
 ) -> None:
-    """Take the runs of other stores that this one does not have: of another machine, or another day."""
+    """Copy the runs that this store lacks from other stores, such as those of other machines."""
     for other in others:
-        Store(other, create=False).close()  # refuses what is none, before anything is taken
+        Store(other, create=False).close()  # refuses other files before anything is copied
         if store.exists() and other.samefile(store):
-            raise ValueError(f"expected other stores than {store} itself, got {other}")
+            raise ValueError(f"a store cannot be merged into itself: {other}")
     with Store(store) as opened:
         for other in others:
             say(f"{counted(opened.merge(other), 'run')} taken from {other}")
@@ -343,14 +302,14 @@ def export(
     store: StorePath,
     form: Annotated[
         Export | None,
-        typer.Option("--format", help="By the file's name, or csv, where not given; parquet needs pyarrow."),
+        typer.Option("--format", help="Format; parquet needs pyarrow. Default: by the file's name, or csv."),
     ] = None,
     output: Output = None,
 ) -> None:
-    """Write everything about every run of a store, of whichever study, one row a run."""
+    """Write all runs of a store with all their columns."""
     check_output(output, store)
-    form = form or _by_suffix(output, {f".{one.value}": one for one in Export}) or Export.CSV
-    if form is Export.PARQUET and output is None:
-        raise ValueError("expected a file for Parquet, which is no text to be printed: -o runs.parquet")
+    form = form or _by_suffix(output, get_args(Export)) or "csv"
+    if form == "parquet" and output is None:
+        raise ValueError("Parquet cannot be printed; name a file: -o runs.parquet")
     with Store(store, create=False) as opened:
-        write_pieces(exported(opened.rows(), form.value, COLUMNS), output, TABLE)
+        write_pieces(exported(opened.rows(), form, COLUMNS), output, TABLE)

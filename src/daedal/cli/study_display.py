@@ -81,7 +81,14 @@ class StudyDisplay:
             self.console.print(self.line(progress), markup=False, soft_wrap=True)
             return
         if self._live is None:
-            live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
+            live = Live(
+                console=self.console,
+                auto_refresh=False,
+                transient=True,
+                vertical_overflow="crop",
+                redirect_stdout=False,  # what others write is captured already
+                redirect_stderr=False,
+            )
             self._live = self._around.enter_context(live)
             if self._shares_terminal:
                 self._ticker = Ticker(self._live.refresh, _SECONDS_PER_TICK)

@@ -156,19 +156,17 @@ _POINTS = 120  # of a curve
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RuntimeCurve:
-    """Evaluations that the runs of a cell needed to solve their problem.
+class Curve:
+    """A curve of the runs of one cell.
 
     Attributes
     ----------
     problem, algorithm, popsize, budget
         The cell.
     evaluations
-        Evaluations until the solution, in rising order, shape (solved,).
-    runs, longest
-        Number of runs that have ended, failed ones included, and the most evaluations of a run, solved or not.
-    complete
-        Whether all runs of the study are made.
+        Evaluations in rising order, shape (points,).
+    runs, complete
+        Number of runs behind the curve, and whether all runs of the study are made.
     """
 
     problem: StudyProblem
@@ -177,8 +175,14 @@ class RuntimeCurve:
     budget: int | None
     evaluations: NDArray[np.int64]
     runs: int
-    longest: int
     complete: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RuntimeCurve(Curve):
+    """Evaluations until the solution, for each solved run; `longest` is the most of any run, solved or not."""
+
+    longest: int
 
     @property
     def share(self) -> NDArray[np.float64]:
@@ -220,32 +224,15 @@ def runtime_curves(snapshot: Snapshot) -> list[RuntimeCurve]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AnytimeCurve:
-    """The best values of the runs of a cell after a number of evaluations.
+class AnytimeCurve(Curve):
+    """Median and quartiles of the best values, shape (points,); infinite if so many runs have found nothing feasible.
 
-    Attributes
-    ----------
-    problem, algorithm, popsize, budget
-        The cell.
-    evaluations
-        Evaluations in rising order, shape (points,).
-    median, q1, q3
-        Median and quartiles over the runs, shape (points,); infinite if too many runs have found nothing feasible. A
-        run that has ended keeps its last value.
-    runs, complete
-        Number of runs with a history, and whether all runs of the study are made.
+    A run that has ended keeps its last value.
     """
 
-    problem: StudyProblem
-    algorithm: StudyAlgorithm
-    popsize: int | None
-    budget: int | None
-    evaluations: NDArray[np.int64]
     median: NDArray[np.float64]
     q1: NDArray[np.float64]
     q3: NDArray[np.float64]
-    runs: int
-    complete: bool
 
 
 def anytime_curves(snapshot: Snapshot) -> list[AnytimeCurve]:

@@ -502,21 +502,14 @@ def _space(given: object, folder: Path | None) -> Space | None:
     return described(_table("space", given))
 
 
-_ALGORITHM = {
-    name: Parameter(name, hint, None)
-    for name, hint in {"name": str, "algorithm": str, "settings": Any, "popsize": Any, "popsizes": Any}.items()
-}
-
-
 def _read_algorithm(
     given: object, popsizes: tuple[int, ...] | None, folder: Path | None, budgeted: bool
 ) -> StudyAlgorithm:
     table = _table("an algorithm", {"algorithm": given} if isinstance(given, str) else given)
-    _check_keys("an algorithm", table, list(_ALGORITHM))
-    read = coerce("an algorithm", {name: table[name] for name in ("name", "algorithm") if name in table}, _ALGORITHM)
-    spec = str(read.get("algorithm", ""))
-    if not spec:
-        raise ValueError(f'an algorithm needs the key algorithm, such as algorithm = "dae", got {table!r}')
+    _check_keys("an algorithm", table, ("name", "algorithm", "settings", "popsize", "popsizes"))
+    spec, name = (table.get(key, "") for key in ("algorithm", "name"))
+    if not isinstance(spec, str) or not spec or not isinstance(name, str):
+        raise ValueError(f'an algorithm needs a text as algorithm = "dae", and as name if it has one, got {table!r}')
     settings = _table("settings", table.get("settings", {})) | {k: table[k] for k in ("popsize",) if k in table}
     if settings.get("popsize", AUTO) != AUTO:
         raise ValueError(
@@ -526,17 +519,14 @@ def _read_algorithm(
     _check_repeatable(found)
     sizes: tuple[int | None, ...] = (None,)
     if "popsize" in found.parameters() and found.settings().get("popsize") != AUTO:
-        if "popsizes" in table:
-            sizes = _popsizes(table["popsizes"], only_one=budgeted)
-        elif popsizes is not None:  # with budgets, an algorithm may choose its own
-            sizes = popsizes
-        for size in sizes:
-            if size is not None:
-                found.with_settings({"popsize": size})  # refuses here what it would in the middle of a study
+        own = _popsizes(table["popsizes"], only_one=budgeted) if "popsizes" in table else popsizes
+        for size in own or ():  # with budgets, an algorithm may choose its own
+            found.with_settings({"popsize": size})  # refuses here what it would in the middle of a study
+        sizes = own or sizes
     elif "popsizes" in table:
         why = 'has popsize = "auto"' if "popsize" in found.parameters() else "has no setting popsize"
         raise ValueError(f"{found.name} {why}, got popsizes={table['popsizes']}; remove them")
-    return StudyAlgorithm(name=str(read.get("name") or found.name), algorithm=found, popsizes=sizes)
+    return StudyAlgorithm(name=name or found.name, algorithm=found, popsizes=sizes)
 
 
 def _check_repeatable(algorithm: Algorithm) -> None:

@@ -80,9 +80,7 @@ class Run:
     cpu_seconds_to_best: float | None = None
     cpu_seconds: float | None = None
     batches: int | None = None
-    generations: int | None = None
     evaluations: int | None = None
-    repeated: int | None = None
     error: str | None = None
     cpu: str | None = None
 
@@ -95,8 +93,7 @@ _RUN = tuple(one.name for one in fields(Run))
 
 def as_run(result: Result) -> Run:
     """Return what an analysis needs to know of a result."""
-    row: dict[str, Any] = {"status": DONE, **_result_columns(result)}
-    return _run_of(row)
+    return _run_of({"status": DONE, **_result_columns(result)})
 
 
 def _run_of(row: Mapping[str, Any]) -> Run:

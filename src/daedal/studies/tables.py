@@ -188,9 +188,9 @@ def _ratio(row: Row) -> float | None:
     return float(row.evaluations_to_best.mean / paper.evaluations_to_best.mean)
 
 
-def _paper(name: str, write: Write, spare: int) -> list[Column]:
+def _paper(name: str, title: str, write: Write, spare: int) -> list[Column]:
     return _measured(
-        name, "paper", write, parts=("sd", "star"), prefix="published_", of=_published, sign=False, spare=spare
+        name, title, write, parts=("sd", "star"), prefix="published_", of=_published, sign=False, spare=spare
     )
 
 
@@ -236,9 +236,9 @@ LEVELS = [
     _plain("failed_at_any_size", int),
     replace(_EVALUATIONS[0], cell=_chosen_evaluations),
     *_EVALUATIONS[1:],
-    *_paper("evaluations_to_best", _whole, 1),
+    *_paper("evaluations_to_best", "paper", _whole, 1),
     *_measured("cpu_seconds_to_best", "CPU s", seconds_text, parts=("sd", "star", "p"), spare=2),
-    *_paper("cpu_seconds_to_best", seconds_text, 3),
+    *_paper("cpu_seconds_to_best", "paper CPU s", seconds_text, 3),
     Column(
         name="confirmed_runs",
         kind=int,

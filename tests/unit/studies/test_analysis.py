@@ -122,16 +122,6 @@ def test_few_runs_that_ended_well() -> None:
     assert math.isnan(best.sd)
 
 
-def test_without_an_optimum_there_is_no_answer_but_every_size_has_its_effort() -> None:
-    one, runs = study(), {}
-    for popsize, value in ((20, 4.0), (50, 6.0), (100, 7.5)):
-        fill(runs, one, popsize, "?" * 10, [popsize * 10] * 10, best=[value, value + 1] * 5)
-    assert [(row.choice, row.runs, row.solved) for row in analyse(one, runs)] == [(Unsettled.NONE, 0, None)] * 2
-    made = size_rows(one, runs)
-    assert [counts(found) for found in made] == [(size, 10, None, 0, True) for size in (20, 50, 100)]
-    assert [found.best.mean for found in made if found.best is not None] == [4.5, 6.5, 8.0]
-
-
 def test_a_row_says_how_far_it_is() -> None:
     one, runs = study(), {}
     fill(runs, one, 20, "--x---....")
@@ -141,24 +131,6 @@ def test_a_row_says_how_far_it_is() -> None:
         assert counts(row.under_way) == (50, 4, 2, 1, False)
     fill(runs, one, 50, "+" * 10)
     assert analyse(one, runs)[0].under_way is None
-
-
-def test_an_algorithm_without_a_population_is_settled_without_a_size() -> None:
-    plain = study(algorithms=["umda", "pbil"])
-    climber = dataclasses.replace(plain.algorithms[1], popsizes=(None,))
-    one, runs = dataclasses.replace(plain, algorithms=(plain.algorithms[0], climber)), {}
-    fill(runs, one, None, "+++.......", algorithm=1)
-    assert chosen(analyse(one, runs))[1] == [Unsettled.OPEN] * 2
-    assert counts(at(analyse(one, runs), 50)[1].under_way) == (None, 3, 3, 0, False)
-    fill(runs, one, None, "++++++---x", range(10, 20), algorithm=1)
-    fill(runs, one, None, "+-", algorithm=1, first=one.fresh_seeds(1)[0])
-    fill(runs, one, 20, "+" * 10, range(30, 60, 3))
-    rows = analyse(one, runs, confirm=2)
-    assert chosen(rows) == [[20, 20], [None, Unsettled.NONE]]
-    assert counts(effort(rows, row=1)) == (None, 10, 6, 1, True)
-    assert counts(effort(rows, row=1, again=True)) == (None, 2, 1, 0, True)
-    assert starred(rows, 50) == ["pbil"]
-    assert [row.popsize for row in size_rows(one, runs)] == [20, None]
 
 
 def test_runs_of_other_studies_are_left_alone() -> None:
@@ -175,16 +147,6 @@ def test_runs_of_other_studies_are_left_alone() -> None:
     assert analyse(one, runs) == alone
     assert [(made.popsize, made.runs) for made in size_rows(one, runs)] == [(20, 4), (50, 4)]
     assert {size: len(found) for size, found in outcomes(one, runs, *one.pairs()[0]).items()} == {20: 4, 50: 4}
-
-
-def test_names_may_change_after_the_runs_and_rows_are_problem_by_problem() -> None:
-    one, runs = study(), {}
-    fill(runs, one, 20, "+" * 10)
-    problems = [{"name": "easy", "problem": "onemax: n=8"}, "trap:k=4,n=8"]
-    rows = analyse(study(problems=problems, algorithms=[{"name": "simple", "algorithm": "umda"}, "pbil"]), runs)
-    names = [(row.problem.name, row.algorithm.name) for row in at(rows, 50)]
-    assert names == [(problem, name) for problem in ("easy", "trap:k=4,n=8") for name in ("simple", "pbil")]
-    assert chosen(rows) == [[20, 20], *[[Unsettled.OPEN] * 2] * 3]
 
 
 def test_confirming_runs_take_no_part_in_the_choice() -> None:
@@ -291,13 +253,3 @@ def test_mann_and_whitney_do_not_pair_the_runs_and_holm_corrects() -> None:
     for measure in ("evaluations_to_best", "cpu_seconds_to_best"):
         assert starred(analyse(one, runs), 90, measure) == ["umda"]
         assert starred(analyse(one, runs, correct=True), 90, measure) == []
-
-
-def test_confirming_runs_give_no_stars() -> None:
-    one, runs = rivals(LESS, LESS)
-    fresh = one.fresh_seeds(1)[0]
-    fill(runs, one, 20, "+" * 10, [1 + i for i in RISING], first=fresh)
-    fill(runs, one, 20, "+" * 10, MOST, first=fresh, algorithm=1)
-    rows = analyse(one, runs, confirm=10)
-    assert starred(rows, 90) == []
-    assert not effort(rows, 90, again=True).evaluations_to_best.star

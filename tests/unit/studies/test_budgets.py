@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
 import pytest
-from budget_helpers import STUDY, TRAP, UMDA, rows_by_place, runs_of, some_rows, some_runs
+from budget_helpers import STUDY, TRAP, UMDA, rows_by_place, some_rows, some_runs
 from scipy import stats
 
 from daedal.studies.analysis import analyse, mean_ranks, quartiles, row_of
-from daedal.studies.spec import Study
 from daedal.studies.store import Run
 
 
@@ -76,20 +74,6 @@ def test_stars_are_for_whoever_is_significantly_better_by_the_tests_of_scipy() -
     assert unpaired.p == pytest.approx(stats.mannwhitneyu(one, other).pvalue)
 
 
-def test_holm_corrects_for_the_pairs_of_one_problem_and_budget() -> None:
-    """Of three pairs; two have the smallest p that 8 runs can give, 2 / 2^8."""
-    spec = {"problems": ["onemax:n=9"], "algorithms": ["umda", "pbil", "tree"], "budgets": [10], "runs": 8}
-    study = Study.from_dict(spec)
-    ramp = [float(value) for value in range(8)]
-    values = [[20 + 1.25 * value for value in ramp], [10 + 1.125 * value for value in ramp], ramp]
-    runs = {cell.key: runs_of(best) for cell, best in zip(study.cells(), values, strict=True)}
-    for correct, p in ((False, 2 / 2**8), (True, 3 * 2 / 2**8)):
-        row, *_ = analyse(study, runs, correct=correct)
-        assert row.best is not None
-        assert row.best.p == pytest.approx(p)
-        assert row.best.star is not correct  # 0.023 is not below 0.01
-
-
 def test_nobody_has_won_before_all_have_ended() -> None:
     runs = some_runs()
     del runs[STUDY.cell(TRAP, STUDY.algorithms[1], 50, 1000).key][7]
@@ -121,13 +105,6 @@ def test_failed_runs_count_and_have_no_figures_and_killed_ones_are_not_made_yet(
     assert not rival.best.star  # nothing shows that it is better
 
 
-def test_more_seeds_than_the_study_has_are_left_out() -> None:
-    row = analyse(dataclasses.replace(STUDY, runs=3), some_runs())[0]
-    assert (row.runs, row.complete) == (3, True)
-    assert row.best is not None
-    assert row.best.mean == 1.0
-
-
 @pytest.mark.parametrize(
     ("runs", "expected"),
     [
@@ -143,14 +120,6 @@ def test_the_expected_running_time_is_all_evaluations_over_solved_runs(
 ) -> None:
     made = {seed: Run(seed, "done", success, evaluations=one) for seed, (success, one) in enumerate(runs)}
     assert row_of(TRAP, UMDA, made, len(made)).ert == expected
-
-
-def test_without_an_optimum_nobody_can_tell_what_is_solved() -> None:
-    runs = {
-        key: {seed: dataclasses.replace(run, success=None) for seed, run in of_cell.items()}
-        for key, of_cell in some_runs().items()
-    }
-    assert {(row.solved, row.ert) for row in some_rows(runs)} == {(None, None)}
 
 
 def test_runs_that_found_nothing_feasible_are_the_worst() -> None:

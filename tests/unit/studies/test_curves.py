@@ -55,10 +55,6 @@ def test_a_runtime_distribution_counts_failed_runs_and_not_those_that_were_kille
     assert curve.share.tolist() == [0.25, 0.5]
 
 
-def test_nobody_can_tell_what_is_solved_without_an_optimum() -> None:
-    assert runtime_curves(Snapshot(study=STUDY, runs={SMALL.key: {0: run(0, None)}})) == []
-
-
 @pytest.mark.parametrize(
     ("small", "large", "shown"),
     [

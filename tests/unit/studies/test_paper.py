@@ -1,4 +1,4 @@
-"""The studies behind the paper's Table 1."""
+"""The studies behind the paper's Table 1, and its published numbers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import pytest
 
 from daedal.problems import NK, write_nk
 from daedal.problems.registry import find_problem
-from daedal.studies.paper import FIGURES, QUICK_PROBLEMS, table1
-from daedal.studies.spec import POPSIZES, Study
+from daedal.studies.analysis import Measure
+from daedal.studies.paper import FIGURES, QUICK_PROBLEMS, Published, is_theirs, published, table1
+from daedal.studies.plan import LEVELS
+from daedal.studies.spec import POPSIZES, Study, StudyProblem
 
 
 def names(study: Study) -> list[tuple[str, str]]:
@@ -138,3 +140,54 @@ def test_a_folder_without_landscapes_or_with_others_is_refused(tmp_path: Path) -
     write_nk(NK.random(20, 2, 1), path)
     with pytest.raises(ValueError, match=f"{path} has n=20, k=2, not n=30, k=4"):
         table1(nk_dir=tmp_path)
+
+
+# Published numbers
+
+
+def test_it_has_every_problem_and_algorithm_of_the_study_at_both_levels() -> None:
+    assert set(published()) == {(problem.name, algorithm.name) for problem, algorithm in table1().pairs()}
+    assert len(published()) == 16 * 4
+    assert all(tuple(levels) == LEVELS for levels in published().values())
+
+
+@pytest.mark.parametrize(
+    ("problem", "algorithm", "level", "evaluations", "seconds"),
+    [
+        ("trap:k=4,n=20", "DAE-EDA", 50, (2550, 1150, False), (18, 6.9, False)),
+        ("trap:k=4,n=20", "PBIL", 90, (71_200, 31_688, False), (0.0, 0.4, True)),
+        ("trap:k=4,n=60", "PBIL", 50, (71_884_800, 19_416_482, False), (1229, 380, False)),
+        ("trap:k=5,n=75", "BOA", 90, (132_400, 9952, True), (145_026, 18_865, False)),
+        ("nk:n=34,k=4,i=2", "DAE-EDA", 50, (26_950, 8176, True), (99, 23, False)),
+        ("nk:n=30,k=5,i=1", "RBM-EDA", 50, (7525, 1847, True), (56, 20, False)),
+        ("nk:n=34,k=5,i=1", "DAE-EDA", 90, (309_600, 88_692, False), (455, 136, True)),
+        ("hiff:n=128", "RBM-EDA", 90, (966_400, 85_026, False), (25_462, 1997, False)),
+    ],
+)
+def test_numbers(
+    problem: str,
+    algorithm: str,
+    level: int,
+    evaluations: tuple[float, float, bool],
+    seconds: tuple[float, float, bool],
+) -> None:
+    expected = Published(evaluations_to_best=measure(*evaluations), cpu_seconds_to_best=measure(*seconds))
+    assert published()[problem, algorithm][level] == expected
+
+
+def measure(mean: float, sd: float, star: bool) -> Measure:
+    return Measure(mean=mean, sd=sd, star=star)
+
+
+@pytest.mark.parametrize(
+    ("problem", "theirs"),
+    [
+        ("trap:k=4,n=20", True),
+        ("nk:n=30,k=4, seed = 2", False),
+        ("nk:some/seed=3/nk_30_4.1", True),
+        ("cmd:./score --seed=3", True),
+        ("score.py:f", True),
+    ],
+)
+def test_only_a_drawn_landscape_is_not_the_papers_own(problem: str, theirs: bool) -> None:
+    assert is_theirs(StudyProblem(name="x", problem=problem)) == theirs

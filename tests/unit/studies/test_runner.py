@@ -185,14 +185,6 @@ def test_what_is_added_is_all_that_is_run(store: Store, tmp_path: Path, more: di
         assert made == pairs(fresh) - before
 
 
-def test_two_names_for_one_thing_are_run_once_and_both_to_the_end(store: Store) -> None:
-    twins = [{"name": f"with {size}", "algorithm": "umda", "popsizes": [2, size]} for size in (200, 300)]
-    one = study(problems=["onemax:n=12"], algorithms=twins)
-    _, made = run(one, store)
-    assert {popsize for _, _, popsize, _ in made} == {2, 200, 300}
-    assert study_status(one, store.runs()).total("left") == 0
-
-
 # Orders
 
 
@@ -234,28 +226,7 @@ def test_what_was_asked_for_before_holds(store: Store) -> None:
     assert store.study()[1:] == (0, False)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"workers": 0}, {"workers": 1.5}, {"confirm": -1}, {"confirm": 100_001}, {"confirm": True}]
-)
-def test_orders_that_make_no_sense(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))}="):
-        Order(**wrong)
-
-
 # What watchers see
-
-
-def test_a_watcher_sees_every_step_as_the_store_has_it(store: Store) -> None:
-    def compare(progress: Progress) -> None:
-        assert {key: runs for key, runs in progress.runs.items() if runs} == store.runs()
-
-    watcher, again = Watching(compare), Watching(compare)
-    run(study(), store, watcher)
-    assert watcher.seen[0] == (0, 0, 0, 12)  # three of each four are certain
-    assert [done for done, *_ in watcher.seen] == list(range(len(store) + 1))
-    assert watcher.seen[-1] == (len(store), 0, 0, 0)
-    run(study(), store, again)
-    assert again.seen == [(0, 0, len(store), 0)]
 
 
 def test_the_time_that_is_left_by_hand() -> None:
@@ -279,26 +250,6 @@ def test_the_time_that_is_left_by_hand() -> None:
 
 
 # Alone
-
-
-def test_only_one_study_runs_with_a_store_whatever_name_it_goes_by(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("daedal.studies.store.WAIT_SECONDS", 0.01)
-    link = tmp_path / "link.db"
-    link.symlink_to(store.path)
-    met: list[str] = []
-
-    def try_too(_: Progress) -> None:
-        for name in (store.path, link):
-            with Store(name) as same, pytest.raises(ValueError, match="is being written by another") as refusal:
-                run(study(), same)
-            met.append(str(refusal.value))
-
-    watcher = Watching(try_too)
-    run(study(), store, watcher)
-    assert len(met) == 2 * len(watcher.seen) > 2
-    run(study(runs=5), store)  # afterwards anybody can
 
 
 # Runs that go wrong
@@ -501,10 +452,3 @@ def test_budgets_are_run_from_small_to_large_and_nothing_is_confirmed(store: Sto
     assert run_study(one, store, Order(), pool=Inline()).done == 0
     more = dataclasses.replace(one, budgets=(100, 200, 400))
     assert run_study(more, store, Order(), pool=Inline()).done == 12  # what is added is all that is run
-
-
-def test_the_time_that_is_left_of_budgets_by_hand() -> None:
-    one = Study.from_dict({"problems": ["onemax:n=8"], "algorithms": ["umda"], "budgets": [100, 300], "runs": 2})
-    small, large = one.cells()
-    progress = Progress(study=one, order=Order(), runs={}, ahead=Counter({small: 1, large: 2}), took={small.key: [2.0]})
-    assert progress.seconds_left() == 2.0 + 2 * 6.0  # in proportion

@@ -18,14 +18,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from study_helpers import Inline
 
 import daedal
 from daedal.limits import StopReason
 from daedal.result import Result
 from daedal.result.records import Generation
-from daedal.studies.plan import study_status
-from daedal.studies.runner import Order, run_study
 from daedal.studies.snapshot import read_store
 from daedal.studies.spec import Cell, Study
 from daedal.studies.store import (
@@ -162,25 +159,6 @@ def test_figures_come_back_as_they_were(store: Store, result: Result, success: b
     assert {seed: run.best for seed, run in runs.items()} == seeds
     assert {(run.success, type(run.success), run.optimum) for run in runs.values()} == {(success, type(success), None)}
     assert {(row["success"], row["stop"], row["x"]) for row in store.rows()} == {(success, "patience", "01")}
-
-
-def test_an_algorithm_of_a_file_is_shown_without_its_file_and_not_run(
-    store: Store, result: Result, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.py").write_text("async def climb(f, *, n, rng, flips=1.0):\n    raise ValueError\n")
-    own = Study.from_dict(BASE | {"algorithms": ["mine.py:climb"]}, folder=tmp_path)
-    store.remember(own)
-    store.record(own.cells()[0], 0, result)
-    (tmp_path / "mine.py").unlink()
-    (row,) = store.rows()
-    names = ("algorithm", "preset", "popsize", "settings")
-    assert tuple(row[name] for name in names) == ("climb", "climb", None, '{"flips": 1.0}')
-    known, _, _ = store.study()
-    assert [cell.popsize for cell in known.cells()] == [None]
-    assert study_status(known, store.runs()).total("done") == 1
-    with pytest.raises(ValueError, match=r"'mine.py:climb' itself; run the study from its file"):
-        run_study(known, store, Order(), pool=Inline())
-    assert len(store) == 1
 
 
 @pytest.mark.parametrize("before", [DONE, FAILED, KILLED])
