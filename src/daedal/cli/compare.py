@@ -10,15 +10,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress
 
 from daedal import __version__  # now: a package may be replaced while it runs
 from daedal.cli import INTERRUPTED, options
@@ -168,17 +160,7 @@ def _run(configs: list[RunConfig], workers: int) -> tuple[dict[int, Result], boo
     """Make the runs with a progress bar; return the results by index, and whether Ctrl-C ended them."""
     results: dict[int, Result] = {}
     console = standard_error()
-    columns = (
-        SpinnerColumn(),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(separator=" of "),
-        TextColumn("runs,"),
-        TimeElapsedColumn(),
-        TextColumn("so far,"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_interactive) as progress:
+    with Progress(console=console, transient=True, disable=not console.is_interactive) as progress:
         bar = progress.add_task("runs", total=len(configs))
         try:
             for index, result in run_all(configs, workers=workers):

@@ -6,7 +6,7 @@ import csv
 import dataclasses
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -79,7 +79,7 @@ FIGURES = ("trap:k=5,n=75", "nk:n=34,k=4,i=1")
 """The problems of the paper's two figures."""
 
 _T = TypeVar("_T", StudyProblem, StudyAlgorithm)
-_OTHER_NAMES = {"dae": "DAE-EDA", "dae-2015": "DAE-EDA", "rbm": "RBM-EDA"}
+_OTHER_NAMES = {"dae": "dae-eda", "dae-2015": "dae-eda", "rbm": "rbm-eda"}
 
 
 def table1(
@@ -106,9 +106,9 @@ def table1(
     text = resources.files("daedal.studies").joinpath("table1.toml").read_text(encoding="utf-8")
     study = Study.from_dict(tomllib.loads(text))
     largest = max_popsize if max_popsize is not None else QUICK_POPSIZE if quick else None
-    rows = _chosen("problem", study.problems, problems or (QUICK_PROBLEMS if quick else ()), _is_problem)
+    rows = _chosen("problem", study.problems, problems or (QUICK_PROBLEMS if quick else ()))
     names = algorithms or (QUICK_ALGORITHMS if quick else ())
-    rivals = _chosen("algorithm", study.algorithms, names, _is_algorithm)
+    rivals = _chosen("algorithm", study.algorithms, names)
     return dataclasses.replace(
         study,
         problems=tuple(_from_folder(problem, nk_dir) for problem in rows),
@@ -117,23 +117,15 @@ def table1(
     )
 
 
-def _chosen(what: str, things: Sequence[_T], names: Sequence[str], is_meant: Callable[[str, str], bool]) -> list[_T]:
-    """Return the things that are named, in the order of the table; all if none is named."""
-    for name in names:
-        if not any(is_meant(name, thing.name) for thing in things):
-            raise ValueError(unknown(f"{what} of Table 1", name, [thing.name for thing in things]))
-    return [thing for thing in things if not names or any(is_meant(name, thing.name) for name in names)]
-
-
-def _is_problem(given: str, name: str) -> bool:
-    """Whether a text names a problem: "trap:n=20, k=4" is "trap:k=4,n=20", and so is the kind alone."""
-    kind, colon, parameters = given.replace(" ", "").partition(":")
-    own_kind, _, own = name.partition(":")
-    return kind == own_kind and (not colon or sorted(parameters.split(",")) == sorted(own.split(",")))
-
-
-def _is_algorithm(given: str, name: str) -> bool:
-    return _OTHER_NAMES.get(given.lower(), given).lower() == name.lower()
+def _chosen(what: str, things: Sequence[_T], names: Sequence[str]) -> list[_T]:
+    """Return the things that are named, or whose kind is named, in the order of the table; all if none is named."""
+    known = {thing.name.lower(): thing for thing in things}
+    kinds = {name.partition(":")[0] for name in known}
+    wanted = [_OTHER_NAMES.get(name.lower(), name.lower().replace(" ", "")) for name in names]
+    for name, given in zip(wanted, names, strict=True):
+        if name not in known and name not in kinds:
+            raise ValueError(unknown(f"{what} of Table 1", given, [thing.name for thing in things]))
+    return [one for name, one in known.items() if not wanted or name in wanted or name.partition(":")[0] in wanted]
 
 
 def _up_to(algorithm: StudyAlgorithm, largest: int | None) -> StudyAlgorithm:

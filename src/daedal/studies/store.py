@@ -347,10 +347,6 @@ class Store:
             row["problem"], row["algorithm"] = names.get(row["cell"], (row["problem"], row["algorithm"]))
             yield row
 
-    def frame(self) -> DataFrame:
-        """Return all columns of all runs as a pandas data frame, with one row per run."""
-        return frame_of(self.rows(), COLUMNS)
-
     def histories(self, keys: Iterable[str]) -> dict[str, dict[int, bytes]]:
         """Return the packed histories of some cells, by the key of the cell and the seed; see `unpacked_history`."""
         query = "SELECT seed, history FROM runs WHERE cell = ? AND history IS NOT NULL"

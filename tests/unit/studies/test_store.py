@@ -33,6 +33,7 @@ from daedal.studies.store import (
     Run,
     Store,
     environment,
+    frame_of,
     packed_history,
     unpacked_history,
 )
@@ -388,10 +389,10 @@ def test_a_file_that_is_missing_or_empty(path: Path) -> None:
 
 def test_a_frame_has_one_row_per_run_and_types_that_do_not_depend_on_them(store: Store, result: Result) -> None:
     pandas = pytest.importorskip("pandas", reason="frames need pandas")
-    empty = store.frame()
+    empty = frame_of(store.rows(), COLUMNS)
     store.record(cell(), 0, result)
     store.record(cell(), 1, "ValueError: no", status=FAILED)
-    frame = store.frame()
+    frame = frame_of(store.rows(), COLUMNS)
     assert isinstance(frame, pandas.DataFrame)
     assert frame["success"].isna().tolist() == [False, True]
     assert (str(frame["evaluations"].dtype), frame["best"].tolist()[0]) == ("Int64", 6.0)
