@@ -7,15 +7,15 @@ from cli_helpers import Cli, read_report
 import daedal
 
 
-def test_the_command_line_warns_in_one_line(here: Cli) -> None:
+def test_the_command_line_warns_in_one_line(cli: Cli) -> None:
     words = ("solve", "onemax:n=30", "-a", "umda", "--seed", 1, "--max-evaluations", 100, "--json")
-    report, warned = read_report(here(*words)), here(*words, "--popsize", 80)
+    report, warned = read_report(cli(*words)), cli(*words, "--popsize", 80)
     assert (report["evaluations"], report["popsize"] < 40) == (100, True)
     assert read_report(warned)["evaluations"] == 100
     lines = [line for line in warned.stderr.splitlines() if "warning" in line.lower()]
     assert len(lines) == 1
     assert lines[0].startswith("warning: 100 evaluations do not pay for three generations with popsize=80")
-    assert "warning" not in here(*words).stderr
+    assert "warning" not in cli(*words).stderr
 
 
 # Populations that are doubled

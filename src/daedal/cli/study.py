@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from daedal.cli import INTERRUPTED, options
-from daedal.cli.output import check_output, is_standard, say, shown, stdout_kept, write_line, write_pieces
+from daedal.cli.output import check_output, is_standard, say, shown, stdout_kept, write_pieces
 from daedal.cli.study_display import StudyDisplay
 from daedal.cli.study_tables import Laid, status_table, table_text
 from daedal.evaluation.executor_pool import dask_executor
@@ -55,7 +55,7 @@ def show_status(found: Status) -> None:
     ended = f"{failed:,} failed" + (f", {killed:,} killed" if killed else "")
     console.print(f"\n{counted(done, 'run')} done, {ended}, {ahead}", markup=False)
     for error, times in islice(found.errors.items(), _ERRORS_SHOWN):
-        write_line(console, Text(f"{counted(times, 'time')}: {printable(error)}"), hanging="  ")
+        console.print(Text(f"{counted(times, 'time')}: {printable(error)}"), soft_wrap=True)
     others = len(found.errors) - _ERRORS_SHOWN
     if others > 0:
         console.print(f"and {others:,} other errors; --json has them all", markup=False)

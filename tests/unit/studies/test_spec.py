@@ -226,7 +226,7 @@ def algorithm(**given: Any) -> dict[str, Any]:
         ({"problems": ["nk:n=30,k=4"]}, "seed"),
         ({"problems": ["onemax", {"name": "onemax", "problem": "trap:k=4,n=8"}]}, "two problems are called 'onemax'"),
         ({"algorithms": []}, "algorithms must be a list of at least one"),
-        ({"algorithms": [{}]}, "needs the key algorithm"),
+        ({"algorithms": [{}]}, "an algorithm needs a text"),
         ({"algorithms": ["pbli"]}, r"algorithm 'pbli', did you mean 'pbil'\? Known: auto, boa"),
         ({"algorithms": ["umda", {"algorithm": "umda", "popsizes": [50]}]}, "two algorithms are called 'umda'"),
         (algorithm(setting={}), "key of an algorithm 'setting', .* 'settings"),
