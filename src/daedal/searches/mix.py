@@ -54,7 +54,6 @@ JITTER, INSEPARABLE = 1e-9, 1e-6
 """Random part of distances, which decides between equal ones, and the distance below which a group is not split."""
 
 _QUIET = 8  # generations without a new candidate, after which one is evaluated because it is new
-_DRAWS = 4  # random donors that are tried before all those that differ are listed
 
 
 @dataclass
@@ -129,7 +128,8 @@ async def mix(f: Engine, *, members: int = MEMBERS, model: bool = True) -> None:
                 before = sorted(population, key=f.archive.values.__getitem__, reverse=True)
                 groups = linkage_groups(before, f.n, rng, units=_units(f))
                 learned.begin(before)
-                mixings = (mix_into(f, x, before, groups, draw, learned, at_once=16 if is_wide else 2) for x in before)
+                donors = [before[i] for i in rng.permutation(len(before)).tolist()]
+                mixings = (mix_into(f, x, donors, groups, draw, learned, at_once=16 if is_wide else 2) for x in before)
                 population = await f.together(mixings, width)
                 improved = any(f.archive[y] > f.archive[x] for x, y in zip(before, population, strict=True))
                 if await is_exhausted():
@@ -245,37 +245,38 @@ async def mix_into(
         The member with all that was kept.
     """
     values, count, place = f.archive.values, len(groups), 0
-    some, every = 0, -1
+    some = every = x
     for donor in donors:
         some |= donor
         every &= donor
     while place < count:
-        trials: list[int] = []
-        modeled: list[bool] = []  # whether the model proposed each
-        taken = 0
+        before, trials = values[x], dict[int, bool]()  # each with whether the model proposed it
+        taken, share = 0, model.share
         differing = (some & ~x) | (x & ~every)  # variables in which any donor differs from x
-        share = model.share()
         while place < count and len(trials) < at_once and not (group := groups[place]) & taken:
             place += 1
-            y = model.proposal(x, group) if draw() < share and group & (group - 1) else x
-            modeled.append(y != x)
-            if y == x and group & differing:
-                y ^= (y ^ _choose_donor(x, donors, group, draw)) & group
-            if y == x:
-                modeled.pop()
-                continue
-            trials.append(y)
-            taken |= group
+            several = group & (group - 1)
+            y = model.proposal(x, group) if several and share and draw() < share else x
+            is_modeled = y != x
+            if not is_modeled:
+                if not group & differing:
+                    continue
+                y ^= (y ^ _choose_donor(x, donors, group, draw)) & group if several else group
+            if values.get(y, before) >= before:  # otherwise it is known to be worse
+                trials[y] = is_modeled
+                taken |= group
         if not trials:
             continue
-        trials = f.repaired(trials, x)
-        before, are_new = values[x], [y not in values for y in trials]
-        found = await evaluate(f, trials, parent=x)
-        if share:
-            for by_model, is_new, y, value in zip(modeled, are_new, trials, found, strict=True):
-                if is_new and (x ^ y) & ((x ^ y) - 1):
-                    model.credit(by_model, value > max(before, model.wanted))
-        good = [y for y, value in zip(trials, found, strict=True) if value >= before]
+        if f.encoding is not None:
+            trials = dict(zip(f.repaired(list(trials), x), trials.values(), strict=True))
+        new = [y for y in trials if y not in values]
+        if new:
+            await f(new, x)
+            if share:
+                for y in new:
+                    if (x ^ y) & ((x ^ y) - 1):
+                        model.credit(trials[y], values[y] > max(before, model.wanted))
+        good = [y for y in trials if values[y] >= before]
         if not good:
             continue
         best = max(good, key=values.__getitem__)
@@ -291,13 +292,11 @@ async def mix_into(
 
 
 def _choose_donor(x: int, donors: Sequence[int], group: int, draw: Callable[[], float]) -> int:
-    """Draw one of the donors that differ from x in a group; there is at least one."""
-    for _ in range(_DRAWS):
-        donor = donors[int(draw() * len(donors))]
-        if (donor ^ x) & group:
-            return donor
-    differing = [donor for donor in donors if (donor ^ x) & group]
-    return differing[int(draw() * len(differing))]
+    """Return the first donor that differs from x in a group, from a random one on; there is at least one."""
+    own, at = x & group, int(draw() * len(donors))
+    while donors[at] & group == own:
+        at -= 1
+    return donors[at]
 
 
 async def evaluate(f: Engine, candidates: Sequence[int], parent: int | None = None) -> list[float]:

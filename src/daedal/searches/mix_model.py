@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     from daedal.surrogates.walsh import Walsh
     from daedal.surrogates.walsh_function import WalshFunction
 
-FIRST, FULL = 8, 60
+FIRST, FULL = 10, 60
 """Equations per variable from which on the model is fitted: pairs alone, and sets of up to five variables. Spin glasses
 and MaxCut are found exactly from 10 to 16, pairs explain no more than 0.75 there of anything else. Larger sets help on
 NK and MAX-SAT only (3,341 and 10,176 evaluations from 60 on, 3,987 and 11,387 from the start: no difference), and cost
 20 times as much."""
 
-SOON, LATER, RARELY, HOPE, DECIDED, SUCCESS = 1.25, 1.6, 4.0, 0.7, 13, 1.6
-"""Factors by which the equations grow until the next fit: of a model that has got much better, and of any other."""
+SOON, LATER, RARELY, HOPE, DECIDED = 1.25, 1.6, 4.0, 0.7, 13
+"""Factors by which the equations grow until the next fit: of a model that has got much better with few equations per
+variable; that explains much or has larger sets; and of any other. On HIFF, where pairs explain 0.5 to 0.85 however many
+equations there are, that makes two fits instead of five."""
 
 BETTER, GOOD, LEAST = 0.85, 0.9, 0.05
 """Share of the error left by a fit that has got much better; r2 of a model that may become exact at any time, and at
@@ -68,6 +70,8 @@ class Model:
         The population when the generation began.
     wanted
         Value that a candidate has to exceed to be a success.
+    share
+        How often the function proposes the values of a group; otherwise, another member does.
     """
 
     def __init__(self, f: Engine) -> None:
@@ -77,6 +81,7 @@ class Model:
         self.offered: list[int] = []
         self.members: list[int] = []
         self.wanted = -math.inf
+        self.share = 0.0
         self._draws = np.array([f.stream(Stream.FIT).bit_generator.random_raw()], dtype=np.uint64)
         self._last, self._row = 0, np.zeros(f.n, np.uint8)  # of the last proposal
         self._inside: dict[int, NDArray[np.intp]] = {}  # the variables of groups
@@ -104,15 +109,15 @@ class Model:
             self._fit(full, rng)
             is_better = 1 - self.r2 < BETTER * (1 - min(before, 0.999))
             promising = is_better and (full or self.r2 >= GOOD or equations < DECIDED * f.n)
-            growth = SOON if promising else LATER if full or self.r2 >= HOPE else RARELY
-            if self.function is not None and await self._improves_by_maxima(self.function, rng) and self.r2 >= HOPE:
-                growth = min(growth, SUCCESS)
+            growth = SOON if promising else LATER if full or (is_better and self.r2 >= HOPE) else RARELY
+            if self.function is not None:
+                await self._evaluate_maxima(self.function, rng)
             due = int(growth * equations) + 1
         await self._learn_constraints(fits)
 
     async def _learn_constraints(self, fits: int) -> None:
         """Model the objective and each constraint instead, since there are constraints."""
-        self.function = None
+        self.function, self.share = None, 0.0
         f, constraints = self.f, Constraints(self.f, lambda: walsh_for(self.f.n, full=True))
         while True:
             if not constraints.is_due:
@@ -130,6 +135,7 @@ class Model:
         function = model.fit_differences(x, d, df, rng=rng, previous=self.function)
         self.r2 = function.r2
         self.function = function if function.r2 >= LEAST else None
+        self._update_share()
         self.f.report(**self.f.info | {"r2": self.r2, "terms": len(function.terms)})
 
     def _equations(self, most: int, rng: np.random.Generator) -> tuple[Bits, Bits, Fitness]:
@@ -147,16 +153,16 @@ class Model:
         kept = is_feasible(before) & is_feasible(after) & (d.sum(axis=1) <= max(2, n // 4))
         return x[kept], d[kept], after[kept] - before[kept]
 
-    async def _improves_by_maxima(self, function: WalshFunction, rng: np.random.Generator) -> bool:
-        """Evaluate maxima of the function; tell whether one is better than all candidates before."""
+    async def _evaluate_maxima(self, function: WalshFunction, rng: np.random.Generator) -> None:
+        """Evaluate maxima of the function."""
         f = self.f
         assert f.best is not None
         rows = function.maxima(max(MAXIMA, f.width // 4), rng=rng, start=to_rows([f.best], f.n))
-        return await self._evaluate(f.repaired(to_candidates(rows)), offer=True)
+        await self._evaluate(f.repaired(to_candidates(rows)), offer=True)
 
-    async def _evaluate(self, maxima: list[int], *, offer: bool) -> bool:
-        """Evaluate candidates of a model, and offer them for climbs if it is good; tell whether one is the best."""
-        f, best = self.f, self.f.best_value
+    async def _evaluate(self, maxima: list[int], *, offer: bool) -> None:
+        """Evaluate candidates of a model, and offer them for climbs if it is good."""
+        f = self.f
         if offer and self.r2 >= GOOD:
             self.offered = maxima
         assert f.best is not None
@@ -164,20 +170,8 @@ class Model:
         new = [x for x in maxima if x not in f.archive]
         parents = [min(near, key=lambda other: (other ^ x).bit_count()) for x in new]
         await f.together((f([x], parent) for x, parent in zip(new, parents, strict=True)), lambda: len(new))
-        return any(f.archive[x] > best for x in new)
 
     # ------------------------------------------------------------ proposals
-
-    def share(self) -> float:
-        """Return how often the function proposes a group: the square of its rate of success, relative to both."""
-        if self.function is None:
-            return 0.0
-        successes, trials = OPTIMISM
-        of_members, of_function = (
-            ((good + successes) / (tried + trials)) ** 2
-            for good, tried in zip(self._successes, self._trials, strict=True)
-        )
-        return SHARE + (1 - 2 * SHARE) * of_function / (of_members + of_function)
 
     def proposal(self, x: int, group: int) -> int:
         """Return x with a local maximum of the function within a group of variables, climbed to from random bits."""
@@ -192,12 +186,24 @@ class Model:
         return int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little")
 
     def credit(self, by_function: bool, success: bool) -> None:
-        """Note whether a proposal was successful."""
+        """Note whether a proposal was successful: a source is used by the square of its rate of success."""
         for source in (0, 1):
             self._trials[source] *= DECAY
             self._successes[source] *= DECAY
         self._trials[by_function] += 1
         self._successes[by_function] += success
+        self._update_share()
+
+    def _update_share(self) -> None:
+        if self.function is None:
+            self.share = 0.0
+            return
+        successes, trials = OPTIMISM
+        of_members, of_function = (
+            (successes + good) ** 2 / (trials + tried) ** 2
+            for good, tried in zip(self._successes, self._trials, strict=True)
+        )
+        self.share = SHARE + (1 - 2 * SHARE) * of_function / (of_members + of_function)
 
 
 def walsh_for(n: int, *, full: bool) -> Walsh:
