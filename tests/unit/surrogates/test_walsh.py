@@ -233,7 +233,7 @@ def test_among_very_many_variables_pairs_are_found() -> None:
         (np.zeros((3, 0), dtype=np.uint8), np.zeros(3), "rows of 0 and 1"),
         (np.full((3, 2), 2), np.zeros(3), "rows of 0 and 1"),
         (np.zeros((3, 2)), np.zeros(3), "rows of 0 and 1"),
-        (np.zeros((3, 2), dtype=np.uint8), np.zeros(4), "one value for each of 3 rows"),
+        (np.zeros((3, 2), dtype=np.uint8), np.zeros(4), "3 rows need 3 values"),
         (np.zeros((3, 2), dtype=np.uint8), ["a", "b", "c"], "numbers as values"),
     ],
 )
