@@ -24,7 +24,6 @@ from daedal.problems.registry import register_problem as register_problem
 from daedal.result import Result as Result
 from daedal.result import Solution as Solution
 from daedal.result import Trace as Trace
-from daedal.result.records import Best as Best
 from daedal.result.records import Generation as Generation
 from daedal.searches.algorithm import Algorithm as Algorithm
 from daedal.searches.algorithm import Configuration as Configuration

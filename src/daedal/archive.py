@@ -96,6 +96,27 @@ class Archive:
             self.outputs += [None] * (len(self.order) - 1 - len(self.outputs))
             self.outputs.append(outputs)
 
+    def add_all(
+        self,
+        candidates: Sequence[int],
+        values: Sequence[float],
+        parents: dict[int, int | None],
+        outputs: Sequence[Sequence[float] | None] | None = None,
+    ) -> None:
+        """Add candidates, whose parents are taken out of a dictionary; those that are there keep their values."""
+        if outputs is not None or self.outputs:
+            own = outputs or [None] * len(candidates)
+            for candidate, value, one in zip(candidates, values, own, strict=True):
+                self.add(candidate, value, parents.pop(candidate, None), one)
+            return
+        known, order, parent_of = self.values, self.order, self.parents
+        for candidate, value in zip(candidates, values, strict=True):
+            parent = parents.pop(candidate, None)
+            if candidate not in known:
+                known[candidate] = value
+                order.append(candidate)
+                parent_of.append(parent)
+
     def outputs_of(self, places: Sequence[int], columns: int) -> Outputs:
         """Return outputs by place, shape (places, columns); nan where they are unknown."""
         unknown = [np.nan] * columns

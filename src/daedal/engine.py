@@ -393,26 +393,29 @@ class Engine:
         outputs: Sequence[Sequence[float] | None] | None = None,
     ) -> None:
         """Take the values of any candidates, in any order, also of some that were never asked for."""
-        self._ready.extendleft(reversed(self._next))  # those that watch go first
-        self._next = []
-        archive, waiting, measuring = self.archive, self._waiting, self._measuring
-        for i, (c, value) in enumerate(zip(candidates, values, strict=True)):
-            archive.add(c, value, self._parents.pop(c, None), None if outputs is None else outputs[i])
-            if not self.by_means and (value > self.best_value or self.best is None):
-                self.best, self.best_value = c, value
+        if self._next:
+            self._ready.extendleft(reversed(self._next))  # those that watch go first
+            self._next = []
+        self.archive.add_all(candidates, values, self._parents, outputs)
+        if not self.by_means and candidates:
+            top = max(values)
+            if top > self.best_value or self.best is None:
+                self.best, self.best_value = candidates[values.index(top)], top
+        waiting, measuring = self._waiting, self._measuring
+        for i, c in enumerate(candidates):
             tasks = waiting.pop(c, None)
             if tasks is not None:
                 for task in tasks:
                     task.missing -= 1
-                    if task.missing == 0:
+                    if not task.missing:
                         self._wake(task)
             elif measuring and c in measuring:
                 task, found, at = measuring[c].popleft()
                 if not measuring[c]:
                     del measuring[c]
-                found[at] = value
+                found[at] = values[i]
                 task.missing -= 1
-                if task.missing == 0:
+                if not task.missing:
                     self._wake(task)
         if self.on_values is not None:
             self.on_values(candidates, values)
@@ -435,8 +438,8 @@ class Engine:
         for task, candidates in self._pending.items():
             measured = next((f for queue in self._measuring.values() for t, f, _ in queue if t is task), None)
             for i, c in enumerate(candidates):
-                value = self.archive.values.get(c, np.nan) if measured is None else measured[i]
-                if np.isnan(value):
+                value = self.archive.values.get(c) if measured is None else measured[i]
+                if value is None or value != value:
                     break
                 found.append(value)
         return found

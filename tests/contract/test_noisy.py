@@ -69,7 +69,7 @@ def test_the_mean_is_near_the_truth_and_minimizing_is_the_mirror(algorithm: str)
     assert mirror.standard_error == result.standard_error
 
 
-@pytest.mark.parametrize("limits", [{"max_evaluations": 200}, {"max_generations": 8}], ids=str)
+@pytest.mark.parametrize("limits", [{"max_evaluations": 200}, {"max_generations": 8, "max_evaluations": 1000}], ids=str)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_an_interrupted_run_ends_as_one_that_was_not(algorithm: str, limits: dict[str, int], tmp_path: Path) -> None:
     how: dict[str, Any] = {"repeats": 3, "vectorized": False, **limits}

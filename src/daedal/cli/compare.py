@@ -117,7 +117,7 @@ def compare(
         for one in places
     ]
     for place, cell in zip(places, cells, strict=True):
-        for warning in filter(None, (cell.budget_warning(), cell.duration_warning())):
+        for warning in cell.warnings():
             at = "" if place.budget is None else f" on {place.problem} with {place.budget:,} evaluations"
             say(f"warning: {place.algorithm}{at}: {warning}")
     # Run by run, so that an interrupted comparison is fair to all.

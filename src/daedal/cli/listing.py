@@ -25,7 +25,7 @@ from daedal.searches.presets import algorithms, find_algorithm
 from daedal.settings.checks import printable, visible
 from daedal.settings.parameters import REQUIRED, Parameter, unknown
 from daedal.settings.plugins import is_file_spec
-from daedal.storage.kinds import check_place
+from daedal.storage.files import check_place
 from daedal.types import to_text
 
 _OWN_ALGORITHM = "FILE.py:NAME", "Your own algorithm or model"

@@ -17,8 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from daedal.settings.checks import visible
-from daedal.storage.atomic import replace_file
-from daedal.storage.kinds import Kind, check_apart
+from daedal.storage.files import Kind, check_apart, replace_file
 
 _NO_TERMINAL = 100_000  # columns
 _END = b"\0end\0\n"

@@ -11,7 +11,7 @@ from daedal.cli import options
 from daedal.cli.output import is_standard, say, shown
 from daedal.report.page import write_page
 from daedal.report.source import read_page
-from daedal.storage.kinds import check_apart
+from daedal.storage.files import check_apart
 
 
 def report(

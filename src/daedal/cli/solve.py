@@ -28,7 +28,7 @@ from daedal.run.noise import noise_of
 from daedal.run.resume import resumed, seed_of
 from daedal.run.run_file import read_run
 from daedal.searches.presets import find_algorithm
-from daedal.storage.kinds import check_apart
+from daedal.storage.files import check_apart
 
 _display = partial(LiveDisplay, capture=True)
 

@@ -83,14 +83,21 @@ class Caller:
             except ObjectiveMisuse:
                 raise
             except ObjectiveError as error:
-                have_failed = yield from self._singly(x[part], first_failure_only)
-                if first_failure_only and not have_failed:
-                    raise ObjectiveError(self._with_candidates(error, x[part])) from error.__cause__ or error
+                have_failed = yield from self.pieces_after(error, x[part], first_failure_only=first_failure_only)
             else:
                 yield answers
                 have_failed = bool(answers.errors)
             if have_failed and first_failure_only:
                 return
+
+    def pieces_after(
+        self, error: ObjectiveError, x: Bits, *, first_failure_only: bool = False
+    ) -> Generator[Answers, None, bool]:
+        """Evaluate candidates singly after the function raised an error for all of them together, as `pieces` does."""
+        have_failed = yield from self._singly(x, first_failure_only)
+        if first_failure_only and not have_failed:
+            raise ObjectiveError(self._with_candidates(error, x)) from error.__cause__ or error
+        return have_failed
 
     def _singly(self, x: Bits, first_failure_only: bool) -> Generator[Answers, None, bool]:
         """Evaluate candidates with a call for each; the generator returns whether any failed."""

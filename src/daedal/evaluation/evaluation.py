@@ -126,6 +126,23 @@ class Evaluation:
         self._started().submit(list(tickets), rows)
         self.waiting += len(rows)
 
+    def at_once(self, rows: Bits) -> Fitness | None:
+        """Evaluate candidates, and return their values if one call in this process gives a value for each of them.
+
+        This is the short way for fast functions. In all other cases, None is returned, and `wait` returns the answers,
+        with the places of the candidates as tickets.
+        """
+        backend = self._started()
+        if self.has_values and self.constraints == 0 and not self.waiting and isinstance(backend, Here):
+            values = backend.at_once(rows)
+            if values is not None:
+                self._answered += len(rows)
+                return values
+        else:
+            backend.submit(list(range(len(rows))), rows)
+        self.waiting += len(rows)
+        return None
+
     def wait(self, timeout: float | None = None) -> Done:
         """Return at least one candidate with its answer, or none if the timeout expires or none is waiting.
 
@@ -322,29 +339,50 @@ class Here:
         """Queue candidates."""
         self._queued.append((tickets, rows))
 
+    def at_once(self, rows: Bits) -> Fitness | None:
+        """Return the values of candidates if one call gives all of them; if not, None, and `wait` gives the answers."""
+        caller, tickets = self.caller, list(range(len(rows)))
+        if not caller.vectorized or len(caller.parts(rows)) > 1:
+            self.submit(tickets, rows)
+            return None
+        began = self.clock()
+        try:
+            answers = caller.together(rows)
+        except ObjectiveMisuse:
+            raise
+        except ObjectiveError as error:
+            pieces = caller.pieces_after(error, rows, first_failure_only=self.first_failure_only)
+            self._under_way = self._evaluate(tickets, rows, pieces)
+            return None
+        if not answers.errors and answers.outputs is None:
+            return answers.values
+        self.came.append(Came(tickets, rows, answers, (self.clock() - began) / len(rows)))
+        return None
+
     def wait(self, timeout: float | None = None) -> None:
         """Make one call for all queued candidates, or calls for single ones until 0.1 s or the timeout has passed."""
         self._until = self.clock() + (SECONDS_A_PIECE if timeout is None else min(timeout, SECONDS_A_PIECE))
         under_way, self._under_way = self._under_way, None
         if under_way is None and self._queued:
-            under_way = self._evaluate()
+            tickets, rows = self._queued[0]
+            if len(self._queued) > 1:
+                tickets = [ticket for some, _ in self._queued for ticket in some]
+                rows = np.concatenate([some for _, some in self._queued])
+            self._queued.clear()
+            pieces = self.caller.pieces(rows, first_failure_only=self.first_failure_only)
+            under_way = self._evaluate(tickets, rows, pieces)
         for _ in under_way or ():
             self._under_way = under_way
             break
 
-    def _evaluate(self) -> Iterator[None]:
-        """Evaluate all queued candidates, with a pause when the time is up.
+    def _evaluate(self, tickets: list[int], rows: Bits, pieces: Iterator[Answers]) -> Iterator[None]:
+        """Take the answers for candidates piece by piece, with a pause when the time is up.
 
         If it ends early, those without an answer are queued again.
         """
-        tickets, rows = self._queued[0]
-        if len(self._queued) > 1:
-            tickets = [ticket for some, _ in self._queued for ticket in some]
-            rows = np.concatenate([some for _, some in self._queued])
-        self._queued.clear()
         at, last = 0, self.clock()
         try:
-            for answers in self.caller.pieces(rows, first_failure_only=self.first_failure_only):
+            for answers in pieces:
                 now, count = self.clock(), len(answers.values)
                 part = slice(at, at + count)
                 at = part.stop

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from daedal.result.wording import short_number
 from daedal.settings.lazy import missing_extra
-from daedal.storage.atomic import replace_file
-from daedal.storage.kinds import Kind
+from daedal.storage.files import Kind, replace_file
 
 BLUE, ORANGE, TEAL, RED, VIOLET, GREEN, PINK = range(7)
 """Numbers of the colors: see `COLORS` of `daedal.plot.svg`, and style.css for dark pages."""

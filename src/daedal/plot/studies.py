@@ -16,7 +16,7 @@ import numpy as np
 from daedal.plot.figure import FIGURES, Axis, Figure, Line, Panel, can_save_png, linear, logarithmic, percentages
 from daedal.result.wording import short_number
 from daedal.settings.checks import counted
-from daedal.storage.kinds import check_place
+from daedal.storage.files import check_place
 from daedal.studies.analysis import Row, analyse, size_rows
 from daedal.studies.snapshot import (
     AnytimeCurve,

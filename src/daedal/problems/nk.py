@@ -15,9 +15,7 @@ from daedal.problems.base import fill_fitness
 from daedal.problems.exact import SumOfTables
 from daedal.problems.text_file import WordReader, shown
 from daedal.settings.checks import check_whole
-from daedal.storage.atomic import replace_file
-from daedal.storage.inputs import LARGEST
-from daedal.storage.kinds import Kind
+from daedal.storage.files import LARGEST, Kind, replace_file
 from daedal.types import Bits, Fitness
 
 TABLE_MEMORY = 4 * 2**30  # Bytes that the tables of one landscape may take

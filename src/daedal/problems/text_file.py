@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from daedal.storage.inputs import read_plain_file
+from daedal.storage.files import read_plain_file
 
 MOST_BYTES = 2**28
 """Largest size of a problem file in bytes."""

@@ -18,8 +18,7 @@ from typing import TypeAlias
 from daedal.plot.figure import Axis, Bars, Cells, Figure, Panel
 from daedal.plot.svg import draw_panel, swatch
 from daedal.report.markup import escaped
-from daedal.storage.atomic import replace_file
-from daedal.storage.kinds import Kind, check_place
+from daedal.storage.files import Kind, check_place, replace_file
 from daedal.types import Json
 
 REPORT = Kind("a report", re.compile(rb"<!DOCTYPE html>\n<!-- A report, written by daedal\. -->"))

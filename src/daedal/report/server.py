@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from daedal.report.page import Page, policy, render
 from daedal.settings.checks import check_whole, describe_error, printable
-from daedal.storage.atomic import restated
+from daedal.storage.files import restated
 
 LOOPBACK = "127.0.0.1"
 _HTML, _JSON, _PLAIN = (f"{kind}; charset=utf-8" for kind in ("text/html", "application/json", "text/plain"))

@@ -1,4 +1,4 @@
-"""What an optimizer reports: its best solution, and a record of each generation."""
+"""The record of a generation."""
 
 from __future__ import annotations
 
@@ -6,36 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from daedal.types import Bits
-
 Info: TypeAlias = Mapping[str, float]
 """What a generation reports, by name: epochs, error, edges."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Best:
-    """The best solution so far.
-
-    Attributes
-    ----------
-    x
-        Bits, shape (n,).
-    fitness
-        Its fitness.
-    generation, evaluations
-        When it was found; all evaluations of its batch count.
-    standard_error
-        Standard error of the fitness if the objective is noisy. None if it is unknown, or if the objective is exact.
-    measurements
-        How many values the fitness is the mean of.
-    """
-
-    x: Bits
-    fitness: float
-    generation: int
-    evaluations: int
-    standard_error: float | None = None
-    measurements: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,20 +31,25 @@ class Clock:
         self._cpu_started = time.process_time()
         self._seconds_before = 0.0  # of the parts before
         self._cpu_before = 0.0
+        self._stopped: tuple[float, float] | None = None  # the two times, when the run has ended
 
     def start(self) -> None:
         """Let this part of the run begin now."""
         self.started, self._cpu_started = time.monotonic(), time.process_time()
 
+    def stop(self) -> None:
+        """Let both times stay as they are now."""
+        self._stopped = self.seconds, self.cpu_seconds
+
     @property
     def seconds(self) -> float:
         """Time on the clock since the run began."""
-        return self._seconds_before + time.monotonic() - self.started
+        return self._stopped[0] if self._stopped else self._seconds_before + time.monotonic() - self.started
 
     @property
     def cpu_seconds(self) -> float:
         """CPU time of this process, and of the processes of the parts before."""
-        return self._cpu_before + time.process_time() - self._cpu_started
+        return self._stopped[1] if self._stopped else self._cpu_before + time.process_time() - self._cpu_started
 
     def continue_from(self, record: Generation) -> None:
         """Continue from the times of a record of an earlier part of the run."""

@@ -26,7 +26,6 @@ from daedal.run.initial import Initial, read_initial
 from daedal.run.journal import Journal, open_journal
 from daedal.run.loop import Log, Run
 from daedal.run.noise import NOISY_CONSTRAINTS, Noise
-from daedal.run.reporting import result_of
 from daedal.run.view import Callback, Display, RunProgress, RunView, progress_of
 from daedal.searches.algorithm import Algorithm
 from daedal.settings.checks import readable_seconds
@@ -128,7 +127,8 @@ class RunConfig:
         given = self.algorithm
         config = self._resolved()
         if warn and (self.file is None or not os.path.exists(self.file)):
-            config._warn()
+            for warning in config.warnings():
+                warnings.warn(warning, stacklevel=3)
         objective = bind(
             self.objective,
             self.n,
@@ -151,12 +151,11 @@ class RunConfig:
             if file is not None:
                 closing.callback(file.close)
             write = None if log is None else closing.enter_context(self._opened_log(log, objective))
-            run = config._prepared(objective, file, callback, controls)
+            run = config._prepared(objective, file, callback, controls, log=write, traced=traced)
             closing.callback(vars(run.engine).clear)  # or searches and archive would wait for the garbage collector
-            run.tracer.active = traced
-            run.log = write
             under_way.append(run)
-            result = result_of(config, objective, run, run.go(shown, around))
+            run.go(shown, around)
+            result = run.result(config)
             if file is not None:
                 from daedal.result.saved import result_to_json, trace_to_arrays
 
@@ -180,13 +179,6 @@ class RunConfig:
         limits = self.algorithm.with_limits(self.limits, has_goal=self.goal(objective) is not None)
         return dataclasses.replace(self, limits=limits)
 
-    def _warn(self) -> None:
-        """Warn of a budget that is too small, or of generations that take long; refuse one that takes days."""
-        if (text := self.budget_warning()) is not None:
-            warnings.warn(text, BudgetWarning, stacklevel=4)
-        if (text := self.duration_warning()) is not None:
-            warnings.warn(text, TimeWarning, stacklevel=4)
-
     def _size(self) -> int:
         return objective_size(self.objective, self.n, self.space)
 
@@ -195,17 +187,13 @@ class RunConfig:
         most = self.algorithm.with_limits(self.limits).max_evaluations
         return most if most is None or self.noise is None else self.noise.search_evaluations(most)
 
-    def budget_warning(self) -> str | None:
-        """Return a warning, in a sentence, if the run has too few evaluations for its algorithm."""
-        most = self._search_evaluations()
-        resolved = self.algorithm.resolved(self._size(), max_evaluations=most, workers=self.evaluation.workers)
-        return None if most is None else resolved.configuration.budget_warning(most)
-
-    def duration_warning(self) -> str | None:
-        """Return a warning, in a sentence, if a generation will take long; refuse one of more than a day."""
-        most = self._search_evaluations()
-        resolved = self.algorithm.resolved(self._size(), max_evaluations=most, workers=self.evaluation.workers)
-        return check_duration(resolved, self._size(), self.limits)
+    def warnings(self) -> list[BudgetWarning]:
+        """Return warnings of a budget that is too small and of generations that take long; refuse one of days."""
+        n, most = self._size(), self._search_evaluations()
+        algorithm = self.algorithm.resolved(n, max_evaluations=most, workers=self.evaluation.workers)
+        budget = None if most is None else algorithm.configuration.budget_warning(most)
+        duration = check_duration(algorithm, n, self.limits)
+        return [kind(text) for kind, text in ((BudgetWarning, budget), (TimeWarning, duration)) if text is not None]
 
     def _open_file(self, objective: BoundObjective, given: Algorithm) -> RunFile | None:
         """Open the file that records the run; one that holds another run is refused."""
@@ -222,7 +210,14 @@ class RunConfig:
         return file
 
     def _prepared(
-        self, objective: BoundObjective, file: RunFile | None, callback: Callback | None, interrupts: Interrupts
+        self,
+        objective: BoundObjective,
+        file: RunFile | None,
+        callback: Callback | None,
+        interrupts: Interrupts,
+        *,
+        log: Log | None,
+        traced: bool,
     ) -> Run:
         if self.noise is not None and objective.call.constrained:
             raise ValueError(NOISY_CONSTRAINTS)
@@ -265,6 +260,8 @@ class RunConfig:
             callback=callback,
             asynchronous=self.evaluation.asynchronous,
             interrupts=interrupts,
+            log=log,
+            traced=traced,
         )
         engine.width = evaluation.size if self.evaluation.asynchronous else 1
         engine.left, engine.timed = run._left(), self.limits.max_seconds is not None

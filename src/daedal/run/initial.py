@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from daedal.objectives.bound import BoundObjective
 from daedal.settings.checks import as_numbers
 from daedal.spaces.space import FITNESS, Space, flags, holds_values, read_values
-from daedal.storage.inputs import read_text_input
+from daedal.storage.files import read_text_input
 from daedal.types import Bits, Fitness, check_bits, from_text
 
 if TYPE_CHECKING:

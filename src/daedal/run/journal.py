@@ -62,12 +62,14 @@ class Journal:
     ) -> None:
         self.file = file
         self.budgets = list(budgets)
-        self._recorded: dict[int, deque[Answer]] = {}
-        self._order: deque[int] = deque()
+        self._order, self._answers = list[int](), list[Answer]()
         for candidate, answer in recorded:
-            self._recorded.setdefault(candidate, deque()).append(answer)
             self._order.append(candidate)
-        self._left = len(self._order)  # recorded values that were not replayed yet
+            self._answers.append(answer)
+        self._at = 0  # the place of the next one to be replayed
+        self._index: dict[int, deque[Answer]] | None = None  # those to be replayed, once they come in another order
+        self._left = len(self._order)  # how many these are
+        self._is_plain = all(own is None and error is None and value == value for value, own, error in self._answers)
         self._known = dict(known)
         self._keys_of = keys_of
         self._records = {record.generation: record for record in records}
@@ -83,10 +85,24 @@ class Journal:
 
     def budget(self, evaluations: int, most: int | None) -> int | None:
         """Return the limit on evaluations that was in force after a number of them. `most` is the present limit."""
-        for following, (_, limit) in zip(self.budgets[1:], self.budgets, strict=False):
-            if evaluations < following[0]:
-                return limit
+        if len(self.budgets) > 1:
+            for following, (_, limit) in zip(self.budgets[1:], self.budgets, strict=False):
+                if evaluations < following[0]:
+                    return limit
         return most
+
+    def next_values(self, batch: list[int], left: int | None) -> list[float] | None:
+        """Return the values of as much of a batch as so many evaluations suffice for, if they are recorded next.
+
+        This is the short way. None if they are not, or if there are constraints or failures: see `find`.
+        """
+        batch = batch[:left]
+        end = self._at + len(batch)
+        if self._index is not None or not self._is_plain or self._order[self._at : end] != batch:
+            return None
+        values = [value for value, _, _ in self._answers[self._at : end]]
+        self._at, self._left = end, self._left - len(batch)
+        return values
 
     def find(self, batch: list[int], left: int | None) -> tuple[list[int], dict[int, Answer]]:
         """Return as much of a batch as a number of evaluations suffices for, and its known values by place."""
@@ -109,15 +125,12 @@ class Journal:
     def next_of(self, waiting: Iterable[int]) -> tuple[int, Answer] | None:
         """Return the next recorded candidate, which has to be among those that wait, or else one that is free."""
         waiting = list(waiting)
-        while self._order and not self._recorded.get(self._order[0]):
-            self._order.popleft()
         if self._left and waiting:
-            if self._order[0] not in waiting:
-                self._diverge()
-            else:
-                candidate = self._order.popleft()
-                self._left -= 1
-                return candidate, self._recorded[candidate].popleft()
+            candidate, answer = self._order[self._at], self._answers[self._at]
+            if candidate in waiting:
+                self._at, self._left = self._at + 1, self._left - 1
+                return candidate, answer
+            self._diverge()
         return next(((c, self._known[c]) for c in waiting if c in self._known), None)
 
     def append(
@@ -159,16 +172,23 @@ class Journal:
         if self.file is not None:
             self.file.flush()
 
+    def _by_candidate(self) -> dict[int, deque[Answer]]:
+        """Return what is left to be replayed by candidate, because the search asks for it in another order."""
+        if self._index is None:
+            self._index = {}
+            for place in range(self._at, len(self._order)):
+                self._index.setdefault(self._order[place], deque()).append(self._answers[place])
+        return self._index
+
     def _take(self, candidate: int) -> Answer | None:
-        answers = self._recorded.get(candidate)
-        if answers:
+        if self._left and (answers := self._by_candidate().get(candidate)):
             self._left -= 1
             return answers.popleft()
         return self._known.get(candidate)
 
     def _give_back(self, candidate: int, answer: Answer | None) -> None:
         if answer is not None:
-            self._recorded.setdefault(candidate, deque()).appendleft(answer)
+            self._by_candidate().setdefault(candidate, deque()).appendleft(answer)
             self._left += 1
 
     def _diverge(self) -> None:
@@ -179,11 +199,11 @@ class Journal:
             ReplayWarning,
             stacklevel=2,
         )
-        for candidate, answers in self._recorded.items():
+        for candidate, answers in self._by_candidate().items():
             for value, outputs, _ in list(answers)[:1]:
                 self._known.setdefault(candidate, (value, outputs, False))
-        self._recorded, self._left = {}, 0
-        self._order.clear()
+        self._order, self._answers, self._index = [], [], {}
+        self._at = self._left = 0
 
 
 def open_journal(

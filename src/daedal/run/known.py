@@ -19,7 +19,7 @@ import numpy as np
 from daedal.run.run_file import Key, RunFile, read_run, run_numbers
 from daedal.spaces.space import FITNESS, Space, describe, flags
 from daedal.spaces.variables import Variable
-from daedal.storage.inputs import read_text_input
+from daedal.storage.files import read_text_input
 from daedal.types import Bits
 
 if TYPE_CHECKING:

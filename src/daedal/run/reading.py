@@ -20,7 +20,6 @@ from daedal.run.known import from_keys
 from daedal.run.resume import space_of
 from daedal.run.run_file import Evaluation, RunFile, read_run
 from daedal.run.tracer import Tracer
-from daedal.run.tracing import trace_of
 from daedal.types import Bits, Fitness, to_text
 
 
@@ -110,14 +109,8 @@ def _best(rows: Bits, found: Sequence[Evaluation], *, sign: int, noisy: bool) ->
     archive = Archive(rows.shape[1])
     for candidate, value in zip(to_candidates(rows), worth.tolist(), strict=True):
         archive.add(candidate, value, None)
-    trace = trace_of(
-        Tracer(rows.shape[1]),
-        None if noisy else archive,
-        best=rows[place],
-        value=sign * fitness,
-        order=None,
-        sign=sign,
-    )
+    known = None if noisy else archive
+    trace = Tracer(rows.shape[1]).trace(known, best=rows[place], value=sign * fitness, sign=sign)
     return best | {"x": rows[place].copy(), "fitness": float(fitness), "place": place, "trace": trace}
 
 

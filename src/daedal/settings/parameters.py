@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -54,6 +55,15 @@ class Parameter:
 
 def parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
     """Return the parameters of a class or function in their order; without an annotation, the default has the type."""
+    return dict(_parameters_of_class(target)) if isinstance(target, type) else _parameters(target)
+
+
+@lru_cache(maxsize=256)
+def _parameters_of_class(target: type[Any]) -> dict[str, Parameter]:
+    return _parameters(target)
+
+
+def _parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
     hints = _hints(target.__init__ if inspect.isclass(target) else target)
     if dataclasses.is_dataclass(target):  # fields may be annotated by names that only the module they come from has
         hints = _hints(target) | hints

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from daedal.settings.parameters import unknown
 from daedal.spaces.encoding import Encoding, SubsetField
 from daedal.spaces.variables import Choice, Flag, Integer, Permutation, Subset, Value, Variable
-from daedal.storage.inputs import read_text_input
+from daedal.storage.files import read_text_input
 from daedal.types import Bits, Json
 
 Columns: TypeAlias = dict[str, NDArray[Any]]

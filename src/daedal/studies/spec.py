@@ -27,7 +27,7 @@ from daedal.settings.checks import check_whole
 from daedal.settings.parameters import Parameter, Setting, coerce, parameters, unknown
 from daedal.settings.plugins import is_file_spec
 from daedal.spaces.space import Space, describe, described, read_space
-from daedal.storage.inputs import read_text_input
+from daedal.storage.files import read_text_input
 
 LIMITS = ("max_evaluations", "max_generations", "patience")
 """Limits of the runs of a study, besides the target. The clock is not among them: results must not depend on it."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from daedal.objectives.spec import without_folder
 from daedal.settings.checks import counted, printable
-from daedal.storage.kinds import Kind
+from daedal.storage.files import Kind
 from daedal.studies import writers
 from daedal.studies.analysis import SIGNIFICANT, Measure, Row, Test, analyse, can_be_significant, mean_ranks, size_rows
 from daedal.studies.paper import is_theirs, published
