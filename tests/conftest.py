@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent / "support"))  # what several test files share
+sys.path.insert(0, str(Path(__file__).parent / "support"))  # helpers of several test files
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell has started this in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # or no process of ours could be told to end so

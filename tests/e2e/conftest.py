@@ -1,4 +1,4 @@
-"""The command line for tests: as a process of its own, and, which is faster, in this one."""
+"""The command line for tests: as a new process or, which is faster, in this one."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Cli: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="session")
 def plain_environment() -> dict[str, str]:
-    """Give this environment without what makes Rich color or narrow its output."""
+    """Return this environment without variables that color or narrow the output of Rich."""
     drop = {"FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "TERM"}
     return {name: value for name, value in os.environ.items() if name not in drop}
 
 
 @pytest.fixture(scope="session")
 def cli(plain_environment: dict[str, str]) -> Cli:
-    """Run the command line as a process, to its end."""
+    """Run the command line as a process."""
 
     def run(*words: object, variables: dict[str, str] | None = None, **options: Any) -> Any:
         given: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 90}
@@ -62,7 +62,7 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture(scope="session")
 def refused() -> Callable[[subprocess.CompletedProcess[str], str], None]:
-    """Check that a command ended as bad input does: one line that says what is wrong, nothing else, exit code 2."""
+    """Check that a command refused its input: one line that says what is wrong, nothing else, exit code 2."""
 
     def check(done: subprocess.CompletedProcess[str], says: str) -> None:
         assert done.stderr.startswith("error: "), done.stderr
@@ -75,15 +75,15 @@ def refused() -> Callable[[subprocess.CompletedProcess[str], str], None]:
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """Give a file of a user's objectives, alone in its folder."""
+    """Return a file with objectives of a user, alone in its folder."""
     return Path(shutil.copy(Path(__file__).parents[1] / "support" / "user_objectives.py", tmp_path / "mine.py"))
 
 
 @pytest.fixture
 def interrupted(plain_environment: dict[str, str], tmp_path: Path) -> Cli:
-    """Press Ctrl-C when processes of the command line stand in an objective of `mine`; nothing is left of them.
+    """Press Ctrl-C, or send another signal to the command alone, when processes stand in an objective of `mine`.
 
-    Or send the command, and it alone, another signal.
+    No process may be left.
     """
 
     def run(
@@ -114,5 +114,5 @@ def interrupted(plain_environment: dict[str, str], tmp_path: Path) -> Cli:
 
 
 def without_compilation(stderr: str) -> str:
-    """Leave out what is said only where the kernels were never used before."""
+    """Leave out the line that appears only if kernels were never used before."""
     return "".join(line for line in stderr.splitlines(keepends=True) if not line.startswith("compiling kernels"))

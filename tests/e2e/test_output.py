@@ -29,7 +29,7 @@ def test_progress_goes_to_standard_error_and_changes_nothing(capsys: pytest.Capt
 
 
 def test_what_an_objective_prints_is_not_in_the_json(cli: Cli, here: Cli, mine: Path) -> None:
-    """Whether Python, C or a child prints it; what C buffers is lost with a worker that is ended."""
+    """Python, C and a child print it; the buffer of C is lost when a worker is ended."""
     how = ("--n", 8, "-a", "umda", "--popsize", 20, "--json")
     done = here("solve", f"{mine}:loud", *how)
     read_report(done)

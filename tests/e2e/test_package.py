@@ -29,14 +29,14 @@ def run(*command: object, environment: dict[str, str], folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def alone(plain_environment: dict[str, str]) -> dict[str, str]:
-    """Give an environment in which nothing says where daedal's sources are."""
+    """Return an environment that does not lead to daedal's sources."""
     named = {name: value for name, value in plain_environment.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     return named | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1"}
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory, alone: dict[str, str]) -> Path:
-    """Build the sdist, and the wheel from that; give their folder."""
+    """Build the sdist and a wheel from it, and return their folder."""
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, environment=alone, folder=folder)
     return folder

@@ -1,4 +1,4 @@
-"""What the command line writes, as tests read it."""
+"""Readers of what the command line writes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_report(done: Done, code: int = 0) -> dict[str, Any]:
 
 
 def timeless(report: Any) -> Any:
-    """Leave out what the clock says."""
+    """Leave out fields that depend on the clock."""
     if isinstance(report, dict):
         return {name: timeless(value) for name, value in report.items() if name not in CLOCKS}
     return [timeless(value) for value in report] if isinstance(report, list) else report

@@ -1,4 +1,4 @@
-"""Consoles that remember what they show, clocks made by hand, and runs to look at."""
+"""Consoles that remember what they show, clocks that tests move, and runs to display."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from daedal.run.view import RunProgress, RunView
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -24,37 +24,37 @@ class Clock:
 
 
 def a_console(*, kind: str | None = None, width: int = 100, height: int = 30) -> Console:
-    """Make a console that remembers what it shows: on a terminal of a kind, or on none."""
+    """Return a console that remembers what it shows, on a terminal of a kind or on none."""
     variables = {} if kind is None else {"TERM": kind}
     moves = kind is not None
     return Console(file=io.StringIO(), width=width, height=height, force_terminal=moves, _environ=variables)
 
 
 def text_of(console: Console) -> str:
-    """Give all that was shown."""
+    """Return everything that was shown."""
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue()
 
 
 def plain(text: str) -> str:
-    """Leave out what a terminal obeys."""
+    """Leave out control sequences."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "")
 
 
 def left_on(console: Console) -> str:
-    """Give what a terminal shows at the end, below all that was erased."""
+    """Return what a terminal shows at the end, below everything that was erased."""
     return plain(re.split(r"\x1b\[2K", text_of(console))[-1])
 
 
 def a_record(generation: int, *, best: float = 7.5, **info: float) -> Generation:
-    """Make the record of a generation."""
+    """Return the record of a generation."""
     return Generation(generation=generation, evaluations=1000 * generation, best=best, mean=1 / 3, info=info)
 
 
 @dataclass
 class ARun:
-    """A run to look at, which is as far as it is told."""
+    """A run to display, with the progress that it is given."""
 
     title: str = "dae on trap:k=5,n=50, seed 1"
     goal: float | None = None
@@ -67,7 +67,7 @@ class ARun:
     best: float | None = None
 
     def progress(self) -> RunProgress:
-        """Say how far it is; the clock of the run began when that of the test did."""
+        """Return the progress; the clock of the run began with that of the test."""
         return RunProgress(
             has_begun=self.has_begun,
             seconds=self.clock.now - 1000.0,
@@ -79,5 +79,5 @@ class ARun:
 
     @property
     def view(self) -> RunView:
-        """What a display knows of it."""
+        """The view of a display."""
         return RunView(title=self.title, goal=self.goal, limits=self.limits, progress=self.progress)

@@ -1,4 +1,4 @@
-"""The command line on a terminal of our own."""
+"""The command line on a terminal that tests control."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAR_AWAY = 120.0
 """Seconds after which a test has failed, however busy the machine is."""
 
 Reaction: TypeAlias = Callable[[str, "subprocess.Popen[bytes]"], None]
-"""Is told all that was shown so far, again and again, and may do something about it."""
+"""Called again and again with everything that was shown so far and the process."""
 
 
 def on_a_terminal(
@@ -24,20 +24,16 @@ def on_a_terminal(
     *words: object,
     react: Reaction = lambda shown, process: None,
     columns: int = 100,
-    stdout: bool = False,
     variables: dict[str, str] | None = None,
 ) -> tuple[int, str]:
-    """Run the command line with a terminal for its standard error, and give its exit code and all that was shown.
-
-    Its standard output goes nowhere, or there, too.
-    """
+    """Run the command line with a terminal as its standard error, and return its exit code and what was shown."""
     ours, theirs = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "NO_COLOR")}
     environment |= {"TERM": "xterm", "COLUMNS": str(columns), "LINES": "30"} | (variables or {})
     process = subprocess.Popen(
         [sys.executable, "-m", "daedal", *map(str, words)],
         stdin=subprocess.DEVNULL,
-        stdout=theirs if stdout else subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
         stderr=theirs,
         cwd=folder,
         env=environment,
@@ -59,7 +55,7 @@ def on_a_terminal(
 
 
 def ended_when(text: str) -> Reaction:
-    """Ask a process to end when it has shown a text."""
+    """Send SIGTERM to a process when it has shown a text."""
     asked: list[str] = []
 
     def react(shown: str, process: subprocess.Popen[bytes]) -> None:
@@ -71,10 +67,10 @@ def ended_when(text: str) -> Reaction:
 
 
 def lines_of(shown: str) -> list[str]:
-    """Give the lines that were shown, those of pictures that are gone included."""
+    """Return the lines that were shown, erased ones included."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", shown).replace("\r", "\n").splitlines()
 
 
 def left_of(shown: str) -> list[str]:
-    """Give the lines that are left at the end, below all that was erased."""
+    """Return the lines that are left at the end, below everything that was erased."""
     return lines_of(re.sub(r"\x1b\[[0-9;]*m", "", re.split(r"\x1b\[2K", shown)[-1]))

@@ -1,4 +1,4 @@
-"""Objectives as a user may have them in a file, which tests copy to a folder of their own: see the fixture `mine`."""
+"""Objectives of a user, in a file that the fixture `mine` copies to a folder."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def raises_later(row):
 
 
 def sign_in():
-    """Leave a file that says which process came here; give how many did."""
+    """Leave a file named after the process, and return how many there are."""
     (FOLDER / f"pid-{os.getpid()}").touch()
     return len(list(FOLDER.glob("pid-*")))
 
@@ -76,14 +76,14 @@ def noted(x):
 
 
 def first_stands(x):
-    """The first process to come here stands; the second one raises."""
+    """Take very long in the first process, and raise in the second."""
     if sign_in() == 1:
         time.sleep(1000)
     return raises(x)
 
 
 def stands(x):
-    """In every process the call of this number takes very long."""
+    """Take very long in one call of each process, whose number the environment has."""
     global calls
     calls += 1
     if calls == int(os.environ["STAND_AT"]):
@@ -93,7 +93,7 @@ def stands(x):
 
 
 def waits_for_a_child(x):
-    """As `stands`, but it is a program that takes so long, and does not listen."""
+    """Wait in that call for a program that takes very long and ignores signals."""
     global calls
     calls += 1
     if calls == int(os.environ["STAND_AT"]):
@@ -106,14 +106,14 @@ def waits_for_a_child(x):
 
 
 def leaves_an_orphan(x):
-    """As `stands`, but beside a process that has lost its parent, and that Ctrl-C does not end."""
+    """Leave a process without a parent, which Ctrl-C does not end, and then do as `stands`."""
     if calls + 1 == int(os.environ["STAND_AT"]):
         subprocess.run(["sh", "-c", "sleep 1000 &"], check=True)
     return stands(x)
 
 
 def loud_below(x):
-    """Write to standard output past Python: a child does, and C, which keeps it back until the end."""
+    """Write to standard output from a child and from C, which buffers it until the end."""
     os.write(1, b"hello from below\n")
     os.system("echo hello from a child")
     ctypes.CDLL(None).printf(b"hello from C\n")

@@ -1,4 +1,4 @@
-"""`daedal report --watch` as a process, for tests that ask it, or have a browser ask it."""
+"""`daedal report --watch` as a process, for tests that request its page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def watched(environment: dict[str, str], *words: object) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Serve a page, and give its port; at the end, press Ctrl-C."""
+    """Serve a page and yield its port; at the end, press Ctrl-C."""
     command = [sys.executable, "-m", "daedal", "report", *map(str, words), "--watch"]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child would inherit that it is ignored
     try:
