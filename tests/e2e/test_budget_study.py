@@ -5,21 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-import statistics
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from cli_helpers import Refused
-from scipy import stats
-from study_helpers import Inline, stored
+from study_helpers import Inline
 
-import daedal
 from daedal.studies.runner import Order, run_study
 from daedal.studies.spec import Study
 from daedal.studies.store import COLUMNS, Store
-from daedal.studies.tables import BUDGETS
 
 STUDY = """
 runs = 8
@@ -37,38 +32,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store(folder / "results.db") as opened:
         run_study(Study.from_file(folder / "study.toml"), opened, Order(workers=3), pool=Inline())
     return folder / "results.db"
-
-
-def test_each_run_is_that_of_its_seed_with_its_budget(store: Path) -> None:
-    rows = stored(store).values()
-    for row in [row for row in rows if row["problem"] == "trap:k=4,n=12"][::3]:
-        how = {"algorithm": row["preset"], "popsize": row["popsize"], "seed": row["seed"]}
-        result = daedal.maximize("trap:k=4,n=12", max_evaluations=row["budget"], **how)
-        expected = (result.fitness, result.evaluations, result.stop.value)
-        assert (row["best"], row["evaluations"], row["stop"]) == expected
-        assert row["evaluations"] <= row["budget"]
-
-
-def test_the_table_has_what_the_runs_say(store: Path, here: Any) -> None:
-    lines = json.loads(here("study", "table", "--store", store, "--format", "json").stdout)
-    assert [list(line) for line in lines] == [[column.name for column in BUDGETS]] * 8
-    found: dict[tuple[Any, ...], dict[int, float]] = {}
-    for line in lines:
-        place = tuple(line[name] for name in ("problem", "budget", "algorithm"))
-        of_cell = [row for row in stored(store).values() if (row["problem"], row["budget"], row["algorithm"]) == place]
-        best, evaluations = [row["best"] for row in of_cell], [row["evaluations"] for row in of_cell]
-        found[place] = {row["seed"]: row["best"] for row in of_cell}
-        assert (line["runs"], line["complete"], line["failed"]) == (8, True, 0)
-        assert (line["best"], line["best_sd"]) == pytest.approx((statistics.fmean(best), statistics.stdev(best)))
-        quartiles = [line[name] for name in ("q1", "median", "q3")]
-        assert quartiles == pytest.approx(np.percentile(best, [25, 50, 75]).tolist())
-        solved = sum(row["success"] for row in of_cell)
-        assert line["solved"] == solved
-        assert line["ert"] == (pytest.approx(sum(evaluations) / solved) if solved else None)
-    for line in lines:
-        pair = [found[line["problem"], line["budget"], name] for name in ("umda", "PBIL")]
-        one, other = ([of_one[seed] for seed in range(8)] for of_one in pair)
-        assert line["best_p"] == pytest.approx(stats.wilcoxon(one, other).pvalue if one != other else 1.0)
 
 
 def test_every_way_to_look_at_it(store: Path, here: Any, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from daedal.studies.snapshot import (
     Snapshot,
     anytime_curves,
     failed_runs,
-    known_optimum,
     runtime_curves,
     shown_cells,
 )
@@ -127,9 +126,3 @@ def test_failures_have_their_cell_seed_and_text() -> None:
         (100, fresh, "failed"),
     ]
     assert {one.error for _, one in found} == {"ValueError: no"}
-
-
-def test_the_optimum_is_what_some_run_knows() -> None:
-    assert known_optimum(Snapshot(study=STUDY, runs={}), STUDY.problems[0]) is None
-    made = {LARGE.key: {0: run(0, True), 1: run(1, True, optimum=20.0)}}
-    assert known_optimum(Snapshot(study=STUDY, runs=made), STUDY.problems[0]) == 20.0

@@ -13,9 +13,9 @@ import pytest
 from daedal.problems import NK, write_nk
 from daedal.problems.registry import find_problem
 from daedal.studies.analysis import Measure
-from daedal.studies.paper import FIGURES, QUICK_PROBLEMS, Published, is_theirs, published, table1
+from daedal.studies.paper import FIGURES, QUICK_PROBLEMS, Published, published, table1
 from daedal.studies.plan import LEVELS
-from daedal.studies.spec import POPSIZES, Study, StudyProblem
+from daedal.studies.spec import POPSIZES, Study
 
 
 def names(study: Study) -> list[tuple[str, str]]:
@@ -176,17 +176,3 @@ def test_numbers(
 
 def measure(mean: float, sd: float, star: bool) -> Measure:
     return Measure(mean=mean, sd=sd, star=star)
-
-
-@pytest.mark.parametrize(
-    ("problem", "theirs"),
-    [
-        ("trap:k=4,n=20", True),
-        ("nk:n=30,k=4, seed = 2", False),
-        ("nk:some/seed=3/nk_30_4.1", True),
-        ("cmd:./score --seed=3", True),
-        ("score.py:f", True),
-    ],
-)
-def test_only_a_drawn_landscape_is_not_the_papers_own(problem: str, theirs: bool) -> None:
-    assert is_theirs(StudyProblem(name="x", problem=problem)) == theirs
