@@ -190,16 +190,6 @@ class Evaluation:
         self._backend.collect()
         return self._settled()
 
-    def nothing_worked(self) -> ObjectiveError | None:
-        """Return the error of a run that ends without any value because all candidates failed; None otherwise."""
-        failures = self._failures
-        if not failures or self.has_values:
-            return None
-        first = failures[min(failures)]
-        if len(failures) == 1:
-            return ObjectiveError(f"the first candidate failed: {first}")
-        return ObjectiveError(f"all of the first {len(failures):,} candidates failed; the first error: {first}")
-
     def close(self) -> None:
         """End the workers and forget the waiting candidates."""
         self.waiting = 0
@@ -288,8 +278,9 @@ class Evaluation:
     def _note_failure(self, ticket: int, error: str) -> None:
         if not self.has_values:
             self._failures[ticket] = error
-            if len(self._failures) >= HOPELESS:
-                self._problem = self.nothing_worked()
+            if (count := len(self._failures)) >= HOPELESS:
+                first = self._failures[min(self._failures)]
+                self._problem = ObjectiveError(f"all of the first {count} candidates failed; the first error: {first}")
 
     def _joined(self, final: list[Came], errors: dict[int, str]) -> Done:
         """Return final answers as one."""

@@ -151,11 +151,9 @@ def test_a_run_that_tolerates_failures_ends_when_nothing_has_worked_for_long(fir
         assert evaluate.wait().tickets == [number]
     evaluate.submit([100], ROWS[100:101])
     if first_value in (None, HOPELESS):
-        assert "first 20 candidates failed; the first error: expected finite" in str(evaluate.nothing_worked())
-        with pytest.raises(ObjectiveError, match="first 20 candidates"):
+        with pytest.raises(ObjectiveError, match=r"first 20 candidates failed; the first error: .*nan"):
             evaluate.wait()
         evaluate.has_values = True  # known from before
-    assert evaluate.nothing_worked() is None
     assert evaluate.wait().errors.keys() == {100}
     with pytest.raises(ObjectiveMisuse, match="None"):  # no policy helps with that
         check(evaluation(lambda row: None, on_error="worst"), 1)
