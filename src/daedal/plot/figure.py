@@ -40,31 +40,15 @@ _PNG_ZOOM = 2.0  # pixels per unit of the drawing
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One axis of a panel: its range, its ticks, and its scale.
-
-    Attributes
-    ----------
-    title
-        Text beside the axis.
-    low, high
-        The range.
-    ticks
-        Places and their labels. A drawing leaves out those for which it has no room.
-    is_log
-        Whether the scale is logarithmic.
-    names
-        Names of the places 0, 1, 2, ... of an axis of categories.
-    is_flipped
-        Whether the axis begins at the top, or at the right.
-    """
+    """One axis of a panel: its title, range, ticks and scale. A drawing leaves out ticks that have no room."""
 
     title: str = ""
     low: float = 0.0
     high: float = 1.0
-    ticks: tuple[tuple[float, str], ...] = ()
+    ticks: tuple[tuple[float, str], ...] = ()  # places and their labels
     is_log: bool = False
-    names: tuple[str, ...] = ()
-    is_flipped: bool = False
+    names: tuple[str, ...] = ()  # of the places 0, 1, 2, ... of an axis of categories
+    is_flipped: bool = False  # begins at the top, or at the right
 
     def share(self, value: float) -> float:
         """Return where a value is, from 0 to 1; nan if the axis has no place for it."""
@@ -155,40 +139,26 @@ def percentages(title: str) -> Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line through points; it breaks where a value is not finite.
+    """A line through points; it breaks where a value is not finite."""
 
-    Attributes
-    ----------
-    name
-        Its name in the legend; "" for none.
-    x, y
-        The points.
-    low, high
-        Ends of a spread around each y, drawn as a band, or as bars if `has_bars`.
-    color, dash, marker, opacity
-        Its looks.
-    is_step
-        Whether a value holds until the next point.
-    marked
-        Points that have a marker; those in `hollow` have an open one.
-    labels
-        Texts beside points, as far as there is room.
-    """
-
-    name: str
+    name: str  # in the legend; "" for none
     x: Sequence[float]
     y: Sequence[float]
-    low: Sequence[float] = ()
+    low: Sequence[float] = ()  # ends of a spread around each y, which is a band, or bars
     high: Sequence[float] = ()
     has_bars: bool = False
     color: int = BLUE
     dash: int = 0
     marker: int = 0
     opacity: float = 1.0
-    is_step: bool = False
-    marked: Sequence[int] = ()
-    hollow: Sequence[int] = ()
-    labels: Sequence[str] = ()
+    is_step: bool = False  # a value holds until the next point
+    marked: Sequence[int] = ()  # points that have a marker
+    hollow: Sequence[int] = ()  # points whose marker is open
+    labels: Sequence[str] = ()  # texts next to points, as far as there is room
+
+    def values(self) -> list[float]:
+        """Return all values that have to be on the axis of y."""
+        return [*self.y, *self.low, *self.high]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,32 +188,16 @@ Mark: TypeAlias = Line | Bars | Cells
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """Marks on a pair of axes.
-
-    Attributes
-    ----------
-    x, y
-        The axes.
-    marks
-        What is drawn, from back to front.
-    title
-        A line above the panel.
-    levels
-        Values of y with a dashed line across, and their names.
-    frames
-        Squares on a heat map: the first and the last place of each on both axes.
-    height
-        Height of the drawing; a square panel is as high as it is wide instead.
-    """
+    """Marks on a pair of axes, drawn from back to front."""
 
     x: Axis
     y: Axis
     marks: Sequence[Mark]
     title: str = ""
-    levels: Sequence[tuple[float, str]] = ()
-    frames: Sequence[tuple[float, float]] = ()
+    levels: Sequence[tuple[float, str]] = ()  # values of y with a dashed line across, and their names
+    frames: Sequence[tuple[float, float]] = ()  # first and last place of squares on a heat map
     height: int = 340
-    is_square: bool = False
+    is_square: bool = False  # as high as wide, whatever the height
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,6 @@ from daedal.plot.figure import (
     thinned,
 )
 from daedal.result import Result, Trace
-from daedal.result.records import Generation
 from daedal.result.trace import best_curve, best_found
 from daedal.result.variables import Linkage, Variables, learned_linkage, losses, ranked, variables_of
 from daedal.result.wording import problem_text
@@ -106,44 +105,29 @@ def _title(result: Result) -> str:
 def effort(result: Result) -> Figure | None:
     """Return a figure of the evaluations per batch, and of the seconds that each generation took; None if unknown."""
     history = result.history
-    starts = np.arange(0, len(history), -(-len(history) // _MOST_GENERATIONS) or 1)
-    summed = {
-        name: np.add.reduceat(np.diff([getattr(record, name) for record in history], prepend=0), starts)
-        for name in ("evaluations", "batches", "seconds", "objective_seconds")
-        if history
-    }
-    panels = []
-    if history and history[-1].batches:
-        sizes = summed["evaluations"] / np.maximum(summed["batches"], 1)
-        panels.append(_generations(history, starts, "evaluations per batch", {"": (sizes, TEAL)}))
-    if history and history[-1].seconds > 0:
-        unit, size = ("seconds", 1.0) if summed["seconds"].max() >= _SHORT else ("milliseconds", 1e3)
-        each = len(history) // len(starts)
-        series = {
-            "objective": (size * summed["objective_seconds"], BLUE),
-            "search": (size * np.maximum(summed["seconds"] - summed["objective_seconds"], 0.0), ORANGE),
-        }
-        title = f"{unit} per generation" if each == 1 else f"{unit} per {each:,} generations"
-        panels.append(_generations(history, starts, title, series))
+    if not history:
+        return None
+    starts = np.arange(0, len(history), -(-len(history) // _MOST_GENERATIONS))
+
+    def gained(name: str) -> NDArray[np.float64]:
+        return np.add.reduceat(np.diff([float(getattr(record, name)) for record in history], prepend=0), starts)
+
+    seconds, objective = gained("seconds"), gained("objective_seconds")
+    unit, size = ("seconds", 1.0) if seconds.max() >= _SHORT else ("milliseconds", 1e3)
+    each = "generation" if len(starts) == len(history) else f"{starts[1]:,} generations"
+    per_batch = gained("evaluations") / np.maximum(gained("batches"), 1)
+    parts = [("objective", size * objective, BLUE), ("search", size * np.maximum(seconds - objective, 0.0), ORANGE)]
+    wanted = [("evaluations per batch", [("", per_batch, TEAL)])] if history[-1].batches else []
+    wanted += [(f"{unit} per {each}", parts)] if history[-1].seconds > 0 else []
+    names, at, panels = [f"{history[i].generation:,}" for i in starts.tolist()], range(len(starts)), []
+    for title, stacked in wanted:
+        marks, base = [], np.zeros(len(starts))
+        for name, values, color in stacked:
+            marks.append(Bars(name=name, at=at, base=base.tolist(), ends=(base + values).tolist(), color=color))
+            base = base + values
+        y = linear(title, [0.0, *base.tolist()], from_zero=True)
+        panels.append(Panel(x=categories(names, "generation"), y=y, marks=marks, height=280))
     return Figure(name="effort", panels=panels, title=_title(result)) if panels else None
-
-
-def _generations(
-    history: Sequence[Generation],
-    starts: NDArray[np.intp],
-    title: str,
-    series: dict[str, tuple[NDArray[np.float64], int]],
-) -> Panel:
-    """Return a panel of stacked bars, one for each generation, or for several."""
-    marks, base = [], np.zeros(len(starts))
-    for name, (values, color) in series.items():
-        ends = base + values
-        at = np.arange(len(starts)).tolist()
-        marks.append(Bars(name=name, at=at, base=base.tolist(), ends=ends.tolist(), color=color))
-        base = ends
-    names = [f"{history[i].generation:,}" for i in starts.tolist()]
-    y = linear(title, [0.0, *base.tolist()], from_zero=True)
-    return Panel(x=categories(names, "generation"), y=y, marks=marks, height=280)
 
 
 def training(result: Result) -> Figure | None:
@@ -188,7 +172,7 @@ def decisions(trace: Trace, variables: Variables, order: NDArray[np.intp]) -> Fi
     """Return a figure of the entropy of each variable over the generations."""
     looks = thinned(len(trace.generations), MOST_CELLS)
     starts = bins(len(order))
-    shares = np.add.reduceat(trace.entropy()[looks][:, order], starts, axis=1) / _widths(starts, len(order))
+    shares = _means(trace.entropy()[looks][:, order], starts)
     names = bin_names([variables.bit_labels[i] for i in order.tolist()], starts)
     panel = Panel(
         x=categories([f"{one:,}" for one in trace.generations[looks].tolist()], "generation"),
@@ -199,8 +183,9 @@ def decisions(trace: Trace, variables: Variables, order: NDArray[np.intp]) -> Fi
     return Figure(name="decisions", panels=[panel])
 
 
-def _widths(starts: NDArray[np.intp], n: int) -> NDArray[np.intp]:
-    return np.diff(np.append(starts, n))
+def _means(values: NDArray[np.floating], starts: NDArray[np.intp]) -> NDArray[np.floating]:
+    """Return the means of columns that share a bin."""
+    return np.add.reduceat(values, starts, axis=1) / np.diff(np.append(starts, values.shape[1]))
 
 
 def population(result: Result, *, order: NDArray[np.intp] | None = None) -> Figure:
@@ -229,7 +214,7 @@ def population(result: Result, *, order: NDArray[np.intp] | None = None) -> Figu
     for look in trace.shown_looks():
         rows, values = trace.population(look)
         if len(rows):
-            shares = np.add.reduceat(rows[:, order].astype(np.float32), starts, axis=1) / _widths(starts, len(order))
+            shares = _means(rows[:, order].astype(np.float32), starts)
             labels = [f"candidate {k} ({value:.7g})" for k, value in enumerate(values.tolist(), start=1)]
             panels.append(
                 Panel(

@@ -45,7 +45,7 @@ class HasSnapshot(Protocol):
 
 
 AnyStore: TypeAlias = str | os.PathLike[str] | Store | Snapshot | HasSnapshot
-"""The path of a store, a store, or a study of `daedal.study`."""
+"""Path of a store, a store, or a study of `daedal.study`."""
 
 
 def runtime(store: AnyStore, *, problem: str | None = None) -> Figure:
@@ -160,7 +160,7 @@ def anytime_panel(snapshot: Snapshot, problem: StudyProblem) -> Panel | None:
         for one in curves
     ]  # fmt: skip
     levels = _levels(snapshot, problem)
-    values = [value for mark in marks for part in (mark.y, mark.low, mark.high) for value in part]
+    values = [value for mark in marks for value in mark.values()]
     return Panel(
         x=logarithmic("evaluations", [value for mark in marks for value in mark.x]),
         y=linear(_value_title(problem, "best value, median and quartiles"), [*values, *(one for one, _ in levels)]),
@@ -259,7 +259,7 @@ def _over(snapshot: Snapshot, problem: StudyProblem, what: str, title: str) -> P
             aside = math.exp((number - (len(study.algorithms) - 1) / 2) * 0.012 * width) if what == "median" else 1.0
             lines.append(_line(study, own, [aside * (row.budget or row.popsize or 1) for row in own], what))
     x_axis = logarithmic("budget: evaluations" if study.budgets else "population size", places, at=places)
-    values = [value for line in lines for part in (line.y, line.low, line.high) for value in part]
+    values = [value for line in lines for value in line.values()]
     if what == "solved":
         return Panel(x=x_axis, y=percentages(title), marks=lines, height=300)
     if what == "median":
@@ -316,7 +316,7 @@ def costs(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
             high = np.array(line.high) if problem.minimize else np.fmin(line.high, optimum)
             names = ["" if row.popsize is None else short_number(row.popsize) for row in own]
             lines.append(replace(line, low=low.tolist(), high=high.tolist(), labels=names))
-        values = [value for line in lines for part in (line.y, line.low, line.high) for value in part]
+        values = [value for line in lines for value in line.values()]
         y_axis = linear(_value_title(problem, "mean best value"), [*values, *(value for value, _ in levels)])
         x_axis = logarithmic(f"mean {title} to the best", [value for line in lines for value in line.x])
         panels.append(Panel(x=x_axis, y=y_axis, marks=lines, levels=levels, height=380))

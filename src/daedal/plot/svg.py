@@ -35,7 +35,7 @@ STYLE = "".join(
 
 _DASHES = ("", "8 4", "2 3", "8 3 2 3")
 _MARKERS = (  # in units of their radius, around 0
-    None,  # a circle
+    "M-1 0A1 1 0 1 1 1 0 1 1 0 1 1-1 0Z",
     "M-.9-.9H.9V.9H-.9Z",
     "M0-1.1 1.1.9H-1.1Z",
     "M0-1.2 1.2 0 0 1.2-1.2 0Z",
@@ -116,18 +116,8 @@ class Box:
         return self.bottom - (self.bottom - self.top) * self.y_axis.share(value)
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """SVG elements, the size they need, and the box that holds the marks."""
-
-    markup: str
-    width: int
-    height: float
-    box: Box
-
-
-def draw_panel(panel: Panel, width: int, series: Sequence[str] = ()) -> Drawing:
-    """Draw a panel; `series` are the names of the legend, by which a page hides and shows lines."""
+def draw_panel(panel: Panel, width: int, series: Sequence[str] = ()) -> tuple[str, float, Box]:
+    """Return a panel as SVG elements, its height, and the box of its marks; `series` are the names of the legend."""
     y_names = [(place, _cut(text, _LONGEST_NAME)) for place, text in panel.y.ticks]
     x_names = [(place, _cut(text, _LONGEST_NAME)) for place, text in panel.x.ticks]
     cells = next((mark for mark in panel.marks if isinstance(mark, Cells)), None)
@@ -148,7 +138,7 @@ def draw_panel(panel: Panel, width: int, series: Sequence[str] = ()) -> Drawing:
     levels, taken = _levels(box, panel.levels)
     parts += levels + _frames(box, panel.frames)
     parts += _labels(box, [mark for mark in panel.marks if isinstance(mark, Line)], taken)
-    return Drawing("".join(parts), width, height, box)
+    return "".join(parts), height, box
 
 
 def _y_axis(box: Box, names: Sequence[tuple[float, str]], bare: bool) -> list[str]:
@@ -217,29 +207,24 @@ def _line(box: Box, line: Line) -> str:
 
 def _path(points: Iterable[tuple[float, float]], is_step: bool, *, backwards: bool = False) -> str:
     """Return the path through points, broken where one has no place."""
-    parts: list[str] = []
-    before: tuple[float, float] | None = None
+    parts, is_open = list[str](), False
     for x, y in points:
         if not math.isfinite(x + y):
-            before = None
-            continue
-        if before is None:
+            is_open = False
+        elif not is_open:
             parts.append(f"M{x:.1f} {y:.1f}")
+            is_open = True
         elif is_step:
             parts.append(f"V{y:.1f}H{x:.1f}" if backwards else f"H{x:.1f}V{y:.1f}")
         else:
             parts.append(f"L{x:.1f} {y:.1f}")
-        before = (x, y)
     return "".join(parts)
 
 
 def _marker(x: float, y: float, kind: int, *, hollow: bool = False) -> str:
-    look = ' class="paper" stroke-width="1.5"' if hollow else ' fill="currentColor" stroke="none"'
+    look = f'class="paper" stroke-width="{1.5 / _RADIUS:.2f}"' if hollow else 'fill="currentColor" stroke="none"'
     shape = _MARKERS[kind % len(_MARKERS)]
-    if shape is None:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}"{look}/>'
-    thin = look.replace('"1.5"', f'"{1.5 / _RADIUS:.2f}"')
-    return f'<path transform="translate({x:.1f} {y:.1f})scale({_RADIUS})" d="{shape}"{thin}/>'
+    return f'<path transform="translate({x:.1f} {y:.1f})scale({_RADIUS})" d="{shape}" {look}/>'
 
 
 def _bars(box: Box, bars: Bars) -> str:
@@ -371,11 +356,9 @@ def swatch(mark: Mark) -> str:
         return f"<g{_bars(box, replace(mark, at=[0.5], base=[0.1], ends=[0.9], is_lying=False))}</g>"
     if not isinstance(mark, Line):
         return ""
-    drawn = Line(
-        name="", x=[0, 0.5, 1], y=[0.5] * 3, color=mark.color, dash=mark.dash, marker=mark.marker,
-        opacity=mark.opacity, marked=[1] if mark.marked else [],
-    )  # fmt: skip
-    return f"<g{_line(box, drawn)}</g>"
+    marked = [1] if mark.marked else []
+    one = replace(mark, x=[0, 0.5, 1], y=[0.5] * 3, low=(), high=(), labels=(), marked=marked, hollow=())
+    return f"<g{_line(box, one)}</g>"
 
 
 def draw_figure(figure: Figure, width: int) -> str:
@@ -400,9 +383,9 @@ def draw_figure(figure: Figure, width: int) -> str:
         y += _LINE + 6
     for first in range(0, len(figure.panels), across):
         drawings = [draw_panel(panel, each) for panel in figure.panels[first : first + across]]
-        for k, drawn in enumerate(drawings):
-            parts.append(f'<g transform="translate({12 + k * (each + _GAP)} {y:.1f})">{drawn.markup}</g>')
-        y += max(drawn.height for drawn in drawings) + 12
+        for k, (markup, _, _) in enumerate(drawings):
+            parts.append(f'<g transform="translate({12 + k * (each + _GAP)} {y:.1f})">{markup}</g>')
+        y += max(height for _, height, _ in drawings) + 12
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<!-- A figure, written by daedal. -->\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y:.0f}" viewBox="0 0 {width} {y:.0f}">'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields
 
 from daedal import __version__
@@ -71,12 +71,11 @@ def _facts(result: Result) -> str:
         ("generations", f"{result.generations:,}", [f"{result.batches:,} batches"] if result.batches else []),
         ("time", seconds(result.seconds), [f"{seconds(result.cpu_seconds)} of CPU time"]),
     ]
-    return f'<dl class="facts">{"".join(_fact(*fact) for fact in facts)}</dl>'
-
-
-def _fact(name: str, value: str, more: Sequence[str]) -> str:
-    small = "".join(f"<small>{escaped(text)}</small>" for text in more)
-    return f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}{small}</dd></div>"
+    shown = ""
+    for name, value, more in facts:
+        small = "".join(f"<small>{escaped(text)}</small>" for text in more)
+        shown += f"<div><dt>{name}</dt><dd>{escaped(value)}{small}</dd></div>"
+    return f'<dl class="facts">{shown}</dl>'
 
 
 def seconds(value: float) -> str:

@@ -84,10 +84,10 @@ def _panel_markup(panel: Panel, beside: int, series: Sequence[str]) -> str:
     label = escaped(panel.title or " over ".join(filter(None, (panel.y.title, panel.x.title))) or "heat map")
     drawn = ""
     for kind, width in widths.items():
-        one = draw_panel(panel, width, series)
-        box = " ".join(f"{value:.1f}" for value in (one.box.left, one.box.top, one.box.right, one.box.bottom))
-        size = f'viewBox="0 0 {one.width} {one.height:.0f}" width="{one.width}" height="{one.height:.0f}"'
-        drawn += f'<svg class="{kind}" {size} data-box="{box}" role="img" aria-label="{label}">{one.markup}</svg>'
+        markup, height, box = draw_panel(panel, width, series)
+        place = f"{box.left:.1f} {box.top:.1f} {box.right:.1f} {box.bottom:.1f}"
+        size = f'viewBox="0 0 {width} {height:.0f}" width="{width}" height="{height:.0f}"'
+        drawn += f'<svg class="{kind}" {size} data-box="{place}" role="img" aria-label="{label}">{markup}</svg>'
     readout = escaped(json.dumps(_readout(panel, series), separators=(",", ":")))
     return f'<div class="panel" data-readout="{readout}">{drawn}</div>'
 
