@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from instance import CLOSE, Instance
-from instance_kernels import Bits, Floats, disguise
+from instances import CLOSE, Bits, Floats, Instance, disguise
 
 
 class Spent(Exception):  # noqa: N818, since it is not an error

@@ -9,21 +9,99 @@ of that standard deviation, which the counting wrapper draws. Files are those of
 from __future__ import annotations
 
 import math
+import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
-import instance_kernels as kernels
-from daedal.problems import LABS, NK, QUBO, Knapsack, MaxSat
+from daedal.problems import LABS, NK, QUBO, Knapsack, MaxSat, Problem
 from daedal.problems.registry import find_problem
-from instance import Instance, from_kernel, from_tables, with_optimum, without_optimum
-from instance_files import FILES, from_file
-from instance_kernels import Bits, Floats
 
+Bits = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Generator = np.random.Generator
+
+CLOSE = 1e-6
+"""A value this close to the optimum is the optimum."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A function of n bits, to be maximized."""
+
+    name: str
+    n: int
+    evaluate: Callable[[Bits], Floats]
+    """Gives the value of each row, shape (rows, n), without noise."""
+    optimum: float | None = None
+    solution: Bits | None = None
+    noise: float = 0.0
+
+    def with_noise(self, sd: float) -> Instance:
+        return replace(self, noise=sd)
+
+
+def with_optimum(name: str, problem: Problem) -> Instance:
+    """Make a function whose optimum is to be found."""
+    return Instance(name, problem.n, problem.evaluate, problem.optimum, getattr(problem, "solution", None))
+
+
+def without_optimum(name: str, problem: Problem) -> Instance:
+    """Make a function of which the best value at some budget counts, whatever its optimum is."""
+    return Instance(name, problem.n, problem.evaluate)
+
+
+def from_tables(name: str, n: int, scopes: Sequence[Sequence[int]], rows: Sequence[Floats]) -> Instance:
+    """Make a sum of tables, each over the variables of its scope; the first is the index's most significant bit."""
+    starts = np.cumsum([0, *map(len, scopes)]).astype(np.int64)
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)[:-1]
+    flat = np.array([variable for scope in scopes for variable in scope], dtype=np.int64)
+    return from_kernel(name, n, tables, starts, flat, offsets, np.concatenate(rows).astype(np.float64))
+
+
+def from_kernel(name: str, n: int, kernel: Callable[..., None], *arguments: object) -> Instance:
+    """Make a function that a kernel computes."""
+
+    def evaluate(x: Bits) -> Floats:
+        out = np.empty(len(x))
+        kernel(x, *arguments, out)
+        return out
+
+    return Instance(name, n, evaluate)
+
+
+DATA = Path(os.environ.get("DAEDAL_DATA", "../shared/data"))
+
+KNOWN = {"s3v80c1000-1": 956.0}
+"""Optima that neither the file says nor daedal finds out."""
+
+FILES: dict[str, tuple[str, str]] = {
+    "nk_30_4.1": ("nk", "nk/nk_30_4.1"),
+    "s3v80c1000-1": ("maxsat", "maxsat/s3v80c1000-1.cnf"),
+    **{f"uf50-0{i}": ("maxsat", f"maxsat/uf50-0{i}.cnf") for i in (1, 2, 3)},
+    **{f"spin_{n}_{i}": ("ising", f"ising/IsingSpinGlass_pm_{n}_{i}.txt") for n in (36, 64, 100) for i in (0, 1)},
+    "maxcut_dense_25": ("maxcut", "maxcut/dense-n0000025i00.txt"),
+    "maxcut_dense_50": ("maxcut", "maxcut/dense-n0000050i00.txt"),
+    "maxcut_sparse_49": ("maxcut", "maxcut/sparse-n0000049i00.txt"),
+    "maxcut_sparse_100": ("maxcut", "maxcut/sparse-n0000100i00.txt"),
+}
+"""What kind of problem each instance is, and its file."""
+
+
+def from_file(name: str, folder: Path = DATA) -> Instance:
+    """Read an instance from its file."""
+    kind, file = FILES[name]
+    problem = find_problem(f"{kind}:{folder / file}")
+    optimum = KNOWN.get(name, problem.optimum)
+    return Instance(name, problem.n, problem.evaluate, optimum, getattr(problem, "solution", None))
 
 
 def by_name(name: str, _: Generator, **settings: int) -> Instance:
@@ -121,7 +199,7 @@ def features(name: str, rng: Generator, *, n: int = 64) -> Instance:
             rows = pixels[seen & (label == digit)]
             likelihood[:, cases, digit] = log_normal(pixels[cases], rows.mean(axis=0), rows.var(axis=0) + 0.1).T
             prior[cases, digit] = math.log(max(len(rows), 1) / seen.sum())
-    return from_kernel(name, n, kernels.features, likelihood, prior, label, 0.001)
+    return from_kernel(name, n, pixel_score, likelihood, prior, label, 0.001)
 
 
 def log_normal(x: Floats, mean: Floats, variance: Floats) -> Floats:
@@ -161,3 +239,52 @@ def make(name: str, instance: int = 0) -> Instance:
     plain = f"{family}:" + ",".join(f"{key}={value}" for key, value in settings.items())
     rng = np.random.default_rng([zlib.crc32(plain.encode()), instance])
     return FAMILIES[family](name, rng, **settings).with_noise(noise)
+
+
+# ------------------------------------------------------------ kernels
+
+
+@njit(cache=True)
+def disguise(x: Bits, order: Ints, mask: Bits) -> Bits:
+    """Give the rows that the function sees: variable i is x[order[i]], flipped where the mask is one."""
+    rows, n = x.shape
+    y = np.empty((rows, n), dtype=np.uint8)
+    for r in range(rows):
+        for i in range(n):
+            y[r, i] = x[r, order[i]] ^ mask[i]
+    return y
+
+
+@njit(cache=True)
+def tables(x: Bits, starts: Ints, scopes: Ints, offsets: Ints, entries: Floats, out: Floats) -> None:
+    """Sum one entry per table; the first variable of a scope is the most significant bit of the index."""
+    for r in range(x.shape[0]):
+        total = 0.0
+        for t in range(starts.shape[0] - 1):
+            index = 0
+            for p in range(starts[t], starts[t + 1]):
+                index = 2 * index + x[r, scopes[p]]
+            total += entries[offsets[t] + index]
+        out[r] = total
+
+
+@njit(cache=True)
+def pixel_score(x: Bits, likelihood: Floats, prior: Floats, label: Ints, price: float, out: Floats) -> None:
+    """Give the share of rows that naive Bayes puts in their class, less a price for each feature it looks at.
+
+    `likelihood`, shape (features, cases, classes), and `prior`, shape (cases, classes), are logarithms, each case's
+    from the folds that it is not in.
+    """
+    rows, n = x.shape
+    cases, classes = prior.shape
+    for r in range(rows):
+        score = prior.copy()
+        for i in range(n):
+            if x[r, i]:
+                for c in range(cases):
+                    for k in range(classes):
+                        score[c, k] += likelihood[i, c, k]
+        right = 0
+        for c in range(cases):
+            right += 1 if np.argmax(score[c]) == label[c] else 0
+        out[r] = right / cases - price * x[r].sum()

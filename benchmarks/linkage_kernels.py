@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from instance_kernels import Bits, Floats, Ints
+from instances import Bits, Floats, Ints
 
 
 @njit(cache=True)

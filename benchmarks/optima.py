@@ -20,8 +20,7 @@ from pathlib import Path
 import daedal
 from daedal.problems import Problem
 from daedal.problems.registry import find_problem
-from instance import CLOSE
-from instance_files import DATA, KNOWN
+from instances import CLOSE, DATA, KNOWN
 
 KINDS = {"nk": "*", "maxsat": "*cnf", "ising": "*.txt", "maxcut": "*.txt", "qubo": "*.txt", "mkp": "mk*.txt"}
 """Folders, which are called as the kind of problem that they hold, and what its files are called."""

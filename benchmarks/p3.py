@@ -15,8 +15,7 @@ import statistics
 import numpy as np
 
 from counting import Counting, Spent
-from instance_kernels import Bits, Ints
-from instances import make
+from instances import Bits, Ints, make
 from linkage_kernels import average_linkage, count_pairs, distances, donate, set_seed
 
 SMALL = 1e-12  # Distances below are 0: the variables go together in all rows.

@@ -17,7 +17,7 @@ import sys
 
 from counting import Counting
 from daedal.problems import PBO
-from instance import CLOSE, Instance
+from instances import CLOSE, Instance
 from rivals import run
 
 ALGORITHMS = ("default", "mix", "ils", "umda", "hboa", "ea")

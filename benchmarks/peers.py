@@ -28,7 +28,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import peer_tables
-from instance_files import DATA, FILES
+from instances import DATA, FILES
 from peer_cells import ANYTIME, FAMILIES, LARGE, NOISY, OPTIMUM
 from peer_runs import MARKS, Job, Record, Store, carry_out
 from rivals import FIXED, is_installed

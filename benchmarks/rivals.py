@@ -17,7 +17,7 @@ import numpy as np
 
 import daedal
 from counting import Counting, Spent
-from instance_kernels import Bits
+from instances import Bits
 from p3 import climb, p3
 
 Rival = Callable[[Counting, int, int], Bits]

@@ -15,8 +15,7 @@ from scipy.spatial.distance import squareform
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from counting import Counting, Spent
-from instance_files import from_file
-from instances import make
+from instances import from_file, make
 from linkage_kernels import average_linkage, count_pairs, distances
 from p3 import p3
 

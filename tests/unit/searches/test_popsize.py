@@ -97,7 +97,7 @@ MODELS: list[Model] = [UMDA(), PBIL(), Tree(), ECGA(), BayesNet(), RBM(max_epoch
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_what_a_generation_takes_is_not_more_than_is_counted(model: Model) -> None:
-    """Measured as NumPy allocates it; what kernels allocate themselves is in benchmarks/memory.py."""
+    """Measured as NumPy allocates it, without what kernels allocate themselves."""
     n, popsize = 600, 400
     engine = Engine(n, seed=1)
     model.prepare()
