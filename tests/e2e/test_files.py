@@ -60,7 +60,7 @@ def test_only_a_file_of_its_own_kind_is_replaced(files: Path, here: Cli) -> None
         assert done.returncode == 0, done.stderr
     os.mkfifo("pipe")
     (files / "loop").symlink_to("loop")
-    family = {"merged": "store", "study.db": "store"}
+    family = {"merged": "store", "study.db": "store", "json": "table"}
     before = contents(files)
     for output, command in OUTPUTS.items():
         for name in (*MINE, "study.toml", "table.svg", *OUTPUTS, "study.db", "pipe", "loop", "figures"):

@@ -303,7 +303,7 @@ def test_comparisons_and_studies_take_violations(here: Cli, tmp_path: Path) -> N
     (tmp_path / "f.py").write_text(CONSTRAINED)
     how = ("-a", "umda", "--popsize", 20, "--runs", 2, "--n", 12, "--max-evaluations", 300, "--violations", "--json")
     found = read_report(here("compare", f"{tmp_path}/f.py:sack", *how))
-    assert all(one["feasible"] for row in found["algorithms"] for one in row["results"])
+    assert all(one["feasible"] for row in found["cells"] for one in row["results"])
     (tmp_path / "study.toml").write_text(
         "runs = 2\npopsizes = [20]\nalgorithms = ['umda']\n"
         "problems = [{ problem = 'f.py:sack', n = 12, target = 5, violations = true }]\n"

@@ -31,7 +31,7 @@ from daedal.studies.runner import MOST_CONFIRMED, Order, run_study
 from daedal.studies.snapshot import Snapshot, read_store
 from daedal.studies.spec import Study
 from daedal.studies.store import COLUMNS, Store
-from daedal.studies.tables import TABLE, StudyTable
+from daedal.studies.tables import PARQUET, TABLE, StudyTable
 from daedal.studies.writers import export as exported
 
 _ERRORS_SHOWN = 10
@@ -312,4 +312,4 @@ def export(
     if form == "parquet" and output is None:
         raise ValueError("Parquet cannot be printed; name a file: -o runs.parquet")
     with Store(store, create=False) as opened:
-        write_pieces(exported(opened.rows(), form, COLUMNS), output, TABLE)
+        write_pieces(exported(opened.rows(), form, COLUMNS), output, PARQUET if form == "parquet" else TABLE)

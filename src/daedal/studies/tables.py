@@ -29,7 +29,15 @@ from daedal.studies.writers import EMPTY, NONE, OPEN, OTHER, UNKNOWN, Cell, Grou
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-TABLE = Kind("a table", re.compile(b""))
+TABLE = Kind(
+    "a table of daedal",
+    re.compile(
+        rb"\s*(solved|budget|level) .*Algorithm |\| Problem \| |% Written by daedal|problem,(spec|algorithm),"
+        rb'|\[\s*(\]|\{"problem": ")'
+    ),
+)
+PARQUET = Kind("a table of daedal", re.compile(rb"PAR1"), end=re.compile(rb"evaluations_to_best"))
+"""Tables and exported runs, by their beginning or, for Parquet, by the names of columns at the end."""
 
 # ------------------------------------------------------------ columns
 
