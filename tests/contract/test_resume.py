@@ -81,11 +81,15 @@ def test_every_number_of_evaluations_on_disk(name: str, tmp_path: Path) -> None:
 
 def test_the_default_on_a_trap(tmp_path: Path) -> None:
     how: dict[str, Any] = {"seed": 3, "vectorized": False, "n": 50, "target": 50.0}
-    whole, path = Calls(Trap(k=5, n=50).evaluate), tmp_path / "run.db"
+
+    def trap(x: Any) -> Any:
+        return Trap(k=5, n=50).evaluate(x.astype(np.uint8))
+
+    whole, path = Calls(trap), tmp_path / "run.db"
     expected = daedal.maximize(whole, run=path, **how)
     assert expected.success
     for number in random.Random(1).sample(range(len(whole.seen)), 6):
-        rest = Calls(Trap(k=5, n=50).evaluate)
+        rest = Calls(trap)
         assert told(daedal.resume(cut(path, number, tmp_path / "cut.db"), rest)) == told(expected)
         assert rest.seen == whole.seen[number:]
 
@@ -135,7 +139,7 @@ WAYS: dict[str, tuple[Any, dict[str, Any]]] = {
     "failures that are tried again": (sometimes, {"on_error": "retry:1,worst"}),
     "mostly infeasible": (mostly_infeasible, {}),
     "nothing feasible": (lambda x: np.full(len(x), -np.inf), {}),
-    "constraints": (sack, {}),
+    "constraints": (sack, {"violations": True}),
     "large values": (lambda x: 1e300 * ragged(x), {}),
     "no deduplication": (ragged, {"deduplicate": False}),
     "a large seed": (ragged, {"seed": 2**100 + 1}),

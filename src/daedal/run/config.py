@@ -147,11 +147,15 @@ class RunConfig:
             view = config._view(objective, partial(progress_of, under_way))
             shown = None if display is None else around.enter_context(display(view))
             controls = closing.enter_context(Interrupts()) if interrupts is None else interrupts
-            file = config._open_file(objective, given)
+            evaluation = Evaluation(dataclasses.replace(objective.call, sign=self.sign), options=self.evaluation)
+            closing.callback(evaluation.close)
+            width = evaluation.size if self.evaluation.asynchronous else 1
+            file = config._open_file(objective, given, width)
             if file is not None:
                 closing.callback(file.close)
             write = None if log is None else closing.enter_context(self._opened_log(log, objective))
-            run = config._prepared(objective, file, callback, controls, log=write, traced=traced)
+            run = config._prepared(objective, evaluation, file, callback, controls, log=write, traced=traced)
+            run.engine.width = width if file is None else file.description["width"]  # before the search begins
             closing.callback(vars(run.engine).clear)  # or searches and archive would wait for the garbage collector
             under_way.append(run)
             run.go(shown, around)
@@ -195,14 +199,18 @@ class RunConfig:
         duration = check_duration(algorithm, n, self.limits)
         return [kind(text) for kind, text in ((BudgetWarning, budget), (TimeWarning, duration)) if text is not None]
 
-    def _open_file(self, objective: BoundObjective, given: Algorithm) -> RunFile | None:
-        """Open the file that records the run; one that holds another run is refused."""
+    def _open_file(self, objective: BoundObjective, given: Algorithm, width: int) -> RunFile | None:
+        """Open the file that records the run; one that holds another run is refused.
+
+        A run that continues keeps its width: a search with another one would not ask for the recorded candidates.
+        """
         if self.file is None:
             return None
-        from daedal.run.resume import description
+        from daedal.run.resume import description, description_before
         from daedal.run.run_file import open_run
 
         wanted = description(self, objective, given)
+        wanted["width"] = description_before(self.file).get("width", width)
         if self.held is not None:  # the objective was checked; its function may have another name, or its file moved
             wanted |= {name: self.held[name] for name in ("objective", "spec")}
         file = open_run(self.file, wanted)
@@ -212,6 +220,7 @@ class RunConfig:
     def _prepared(
         self,
         objective: BoundObjective,
+        evaluation: Evaluation,
         file: RunFile | None,
         callback: Callback | None,
         interrupts: Interrupts,
@@ -232,7 +241,6 @@ class RunConfig:
         engine.initial = rows if rows is not None and len(rows) else None
         engine.target = None if goal is None else self.sign * goal
         configuration.prepare(objective.n, self._search_evaluations())
-        evaluation = Evaluation(dataclasses.replace(objective.call, sign=self.sign), options=self.evaluation)
         known = []
         if rows is not None and values is not None and objective.call.constrained:
             warnings.warn(
@@ -263,7 +271,6 @@ class RunConfig:
             log=log,
             traced=traced,
         )
-        engine.width = evaluation.size if self.evaluation.asynchronous else 1
         engine.left, engine.timed = run._left(), self.limits.max_seconds is not None
         if self.noise is None:
             engine.start(configuration.search(engine, self.limits))

@@ -31,12 +31,17 @@ if TYPE_CHECKING:
 _MOST_WORKERS = 256  # that a file can ask for
 
 
+def description_before(path: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """Return the description of the run in a file; empty if the file is new, or there is none."""
+    if path is None or not os.path.isfile(path) or not os.path.getsize(path):
+        return {}
+    with closing(read_run(path)) as file:
+        return file.description
+
+
 def seed_of(path: str | os.PathLike[str] | None, seed: int | None) -> int:
-    """Return the seed that is given, or that of the run in a file that is there, or one that is drawn."""
-    if seed is None and path is not None and os.path.isfile(path) and os.path.getsize(path):
-        with closing(read_run(path)) as file:
-            return check_seed(file.description.get("seed"))
-    return check_seed(seed)
+    """Return the given seed, or that of the run in a file, or a random one."""
+    return check_seed(description_before(path).get("seed") if seed is None else seed)
 
 
 def resumed(
@@ -132,10 +137,7 @@ def description(config: RunConfig, objective: BoundObjective, given: Algorithm) 
 
 def chosen_before(path: str, algorithm: Algorithm) -> Algorithm:
     """Return the algorithm with what was chosen when the run in a file began, such as a population size."""
-    if not os.path.isfile(path) or not os.path.getsize(path):
-        return algorithm
-    with closing(read_run(path)) as file:
-        kept = file.description
+    kept = description_before(path)
     if kept.get("algorithm") != algorithm.name or kept.get("kind") != algorithm.kind:
         return algorithm
     given, chosen = kept.get("settings", {}), kept.get("chosen", {})

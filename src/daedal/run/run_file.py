@@ -162,6 +162,7 @@ class RunFile:
         """Note the budget that holds from an evaluation on, by default the next one."""
         self.flush()
         number = self.count if number is None else number
+        max_evaluations = None if max_evaluations is None else int(max_evaluations)  # not one of NumPy
         holds = [most for start, most in self.budgets if start <= number]
         if not holds or holds[-1] != max_evaluations:
             self._later("INSERT OR REPLACE INTO budgets VALUES (?, ?, ?)", self.run, number, max_evaluations)
