@@ -68,28 +68,16 @@ def with_next(blocks: list[Block]) -> list[tuple[Block, Block | None]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_block_has_a_language_that_says_what_it_is(page: Path) -> None:
-    for block in blocks_of(page):
-        known = block.language in {"python", "sh"} | OTHER_LANGUAGES
-        assert known, f"{name_of(page)}:{block.line} is of language {block.language!r}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_what_is_typed_fits_the_column_of_the_site(page: Path) -> None:
-    """Outputs go on below where they are wider (docs/style.css)."""
-    for block in blocks_of(page):
-        for number, line in enumerate(block.text.splitlines(), start=block.line + 1):
-            fits = len(line) <= WIDEST or block.language == OUTPUT or name_of(page) in WIDER
-            assert fits, f"{name_of(page)}:{number} has {len(line)} characters"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_file_is_announced_by_its_name(page: Path) -> None:
-    """Not every reader of Markdown sees the titles of blocks."""
+def test_every_block_has_a_language_and_a_width_that_fits_and_every_file_is_named_before(page: Path) -> None:
+    """Outputs continue below if they are wider (docs/style.css), and not every reader sees the titles of blocks."""
     lines = page.read_text().splitlines()
     for block in blocks_of(page):
+        place = f"{name_of(page)}:{block.line}"
+        assert block.language in {"python", "sh"} | OTHER_LANGUAGES, place
+        wide = [line for line in block.text.splitlines() if len(line) > WIDEST]
+        assert not wide or block.language == OUTPUT or name_of(page) in WIDER, (place, wide)
         before = "\n".join(lines[max(0, block.line - 4) : block.line - 1])
-        assert not block.title or f"`{Path(block.title).name}`" in before, f"{name_of(page)}:{block.line}"
+        assert not block.title or f"`{Path(block.title).name}`" in before, place
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -225,11 +225,13 @@ def population(result: Result, *, order: NDArray[np.intp] | None = None) -> Figu
                     height=300,
                 )
             )
+    if not panels:
+        raise ValueError("the trace of the result has no population yet; wait for the end of a generation")
     return Figure(name="population", panels=panels, title=_title(result))
 
 
 def _trace(result: Result) -> Trace:
-    if result.trace is None or not len(result.trace.generations):
+    if result.trace is None:
         raise ValueError("the result has no trace: this run did not record its populations")
     return result.trace
 

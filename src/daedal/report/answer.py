@@ -24,7 +24,7 @@ from daedal.types import to_text
 _BITS_SHOWN = 2000  # further ones open after a click
 _FAILURES_SHOWN = 20
 _GROUP = 10
-_UNFINISHED = {StopReason.INTERRUPTED: "interrupted", StopReason.UNFINISHED: "not finished"}
+_UNFINISHED = {StopReason.INTERRUPTED: "interrupted", StopReason.UNFINISHED: "so far"}
 
 
 def head(result: Result) -> str:

@@ -155,7 +155,7 @@ def _binned(n: int) -> list[Part]:
 
 def _population(result: Result, order: NDArray[np.intp]) -> Section | None:
     trace = result.trace
-    if trace is None or not len(trace.rows):
+    if trace is None or not len(trace.generations):
         return None
     said = "Each row is a candidate, with the best one on top. Blue is 1."
     if not np.array_equal(order, np.arange(len(order))):

@@ -126,6 +126,14 @@ def test_one_generation_and_values_that_are_not_finite() -> None:
     assert "importance" not in page.figures
 
 
+def test_a_run_in_its_first_generation_has_a_page() -> None:
+    trace = made_up_trace(full_result().x)
+    none = {name: getattr(trace, name)[:0] for name in ("generations", "ones", "rows", "fitness", "look")}
+    page = page_of(full_result(history=(), trace=dataclasses.replace(trace, **none), stop=StopReason.UNFINISHED))
+    assert "So far." in page.text
+    assert list(page.figures) == ["training", "linkage", "importance"]
+
+
 def test_failed_evaluations_are_listed() -> None:
     page = page_of(full_result(evaluations=260, failed=3, failures=(daedal.Failure("0101", EVIL),)))
     assert "3 of 260 evaluations failed. The first one:" in page.text
