@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.compilation import EXACT, njit
-from daedal.problems.base import fill_fitness
+from daedal.problems.base import check_known_optimum, fill_fitness, keep_array
 from daedal.problems.text_file import MOST_VARIABLES, WordReader, read_lines
 from daedal.settings.checks import check_whole
 from daedal.types import Bits, Fitness, check_bits
@@ -72,22 +71,15 @@ class Knapsack:
     known_optimum: float | None = None
 
     def __post_init__(self) -> None:
-        arrays = {name: np.array(getattr(self, name)) for name in ("profits", "weights", "capacities")}
-        shape = arrays["weights"].shape
-        if len(shape) != 2 or 0 in shape:
-            raise ValueError(f"expected weights of shape (m, n), got shape={shape}")
-        expected = {"profits": shape[1:], "weights": shape, "capacities": shape[:1]}
-        for name, array in arrays.items():
-            if array.shape != expected[name] or array.dtype.kind not in "fiu":
-                came = f"shape={array.shape}, dtype={array.dtype}"
-                raise ValueError(f"expected {name} as numbers of shape {expected[name]}, got {came}")
-            if not ((array >= 0) & (array < math.inf)).all():
-                raise ValueError(f"expected finite {name} of at least 0, got {array.min()}..{array.max()}")
-            array = array.astype(np.float64, order="C")
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        if self.known_optimum is not None and not math.isfinite(self.known_optimum):
-            raise ValueError(f"expected a finite known_optimum or None, got {self.known_optimum}")
+        m, n = keep_array(self, "weights", (None, None)).shape
+        keep_array(self, "profits", (n,))
+        keep_array(self, "capacities", (m,))
+        if not m or not n:
+            raise ValueError(f"a knapsack needs items and capacities; got weights of shape=({m}, {n})")
+        for name in ("profits", "weights", "capacities"):
+            if (least := getattr(self, name).min()) < 0:
+                raise ValueError(f"{name} must be at least 0; got {least}")
+        check_known_optimum(self.known_optimum)
 
     @classmethod
     def random(cls, n: int, seed: int) -> Knapsack:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.compilation import EXACT, njit
-from daedal.problems.base import fill_fitness
+from daedal.problems.base import check_known_optimum, fill_fitness
 from daedal.problems.exact import QUICK_MEMORY, SumOfTables
 from daedal.problems.text_file import MOST_VARIABLES, WordReader, read_best_known, shown
 from daedal.settings.checks import check_whole
@@ -72,8 +72,7 @@ class MaxSat(SumOfTables):
                 f"expected {len(self.clauses)} finite weights of at least 0, got {len(weights)}: {weights}"
             )
         object.__setattr__(self, "weights", tuple(weights))
-        if self.known_optimum is not None and not math.isfinite(self.known_optimum):
-            raise ValueError(f"expected a finite known_optimum or None, got {self.known_optimum}")
+        check_known_optimum(self.known_optimum)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n={self.n}, clauses={len(self.clauses)})"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.compilation import EXACT, njit
-from daedal.problems.base import fill_fitness
+from daedal.problems.base import check_known_optimum, fill_fitness, keep_array
 from daedal.problems.exact import SumOfTables
 from daedal.problems.text_file import WordReader, shown
 from daedal.settings.checks import check_whole
@@ -60,29 +60,17 @@ class NK(SumOfTables):
     known_optimum: float | None = None
 
     def __post_init__(self) -> None:
-        neighbors, tables = np.asarray(self.neighbors), np.asarray(self.tables)
-        if neighbors.ndim != 2 or neighbors.dtype.kind not in "iu" or 0 in neighbors.shape:
-            came = f"shape={neighbors.shape}, dtype={neighbors.dtype}"
-            raise ValueError(f"expected neighbors as integers of shape (n, k + 1), got {came}")
+        neighbors = keep_array(self, "neighbors", (None, None), whole=True)
         n, width = neighbors.shape
+        if not neighbors.size:
+            raise ValueError(f"a landscape needs variables and neighbors; got neighbors of shape=({n}, {width})")
         if neighbors.min() < 0 or neighbors.max() >= n:
-            raise ValueError(f"expected neighbors in 0..{n - 1}, got {neighbors.min()}..{neighbors.max()}")
+            raise ValueError(f"neighbors must be in 0..{n - 1}; got {neighbors.min()}..{neighbors.max()}")
         ordered = np.sort(neighbors, axis=1)
-        repeated = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
-        if len(repeated):
-            i = int(repeated[0])
-            raise ValueError(f"expected {width} different neighbors of variable {i}, got {neighbors[i].tolist()}")
-        if tables.shape != (n, 1 << width) or tables.dtype.kind not in "fiu":
-            came = f"shape={tables.shape}, dtype={tables.dtype}"
-            raise ValueError(f"expected tables of numbers of shape ({n}, {1 << width}), got {came}")
-        if not np.isfinite(tables).all():
-            raise ValueError("expected finite numbers in the tables, got nan or inf")
-        if self.known_optimum is not None and not math.isfinite(self.known_optimum):
-            raise ValueError(f"expected a finite known_optimum or None, got {self.known_optimum}")
-        for name, given, dtype in (("neighbors", neighbors, np.int64), ("tables", tables, np.float64)):
-            array = given.astype(dtype, order="C")
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        for i in np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)):
+            raise ValueError(f"variable {i} has the same neighbor twice: {neighbors[i].tolist()}")
+        keep_array(self, "tables", (n, 1 << width))
+        check_known_optimum(self.known_optimum)
 
     @classmethod
     def random(cls, n: int, k: int, seed: int) -> NK:

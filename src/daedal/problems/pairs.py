@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.compilation import EXACT, njit
-from daedal.problems.base import fill_fitness
+from daedal.problems.base import check_known_optimum, fill_fitness, keep_array
 from daedal.problems.exact import QUICK_MEMORY, SumOfTables
 from daedal.problems.text_file import MOST_VARIABLES, WordReader, read_best_known, shown
 from daedal.settings.checks import check_whole
@@ -56,22 +55,11 @@ class PairSum(SumOfTables):
 
     def __post_init__(self) -> None:
         check_whole("n", self.n, least=1, of=type(self).__name__)
-        pairs, weights = np.asarray(self.pairs), np.asarray(self.weights)
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-            raise ValueError(
-                f"expected pairs as integers of shape (m, 2), got shape={pairs.shape}, dtype={pairs.dtype}"
-            )
+        pairs = keep_array(self, "pairs", (None, 2), whole=True)
         if pairs.size and (pairs.min() < 0 or pairs.max() >= self.n):
-            raise ValueError(f"expected pairs of variables in 0..{self.n - 1}, got {pairs.min()}..{pairs.max()}")
-        if weights.shape != (len(pairs),) or weights.dtype.kind not in "fiu" or not np.isfinite(weights).all():
-            came = f"shape={weights.shape}, dtype={weights.dtype}"
-            raise ValueError(f"expected one finite weight for each of {len(pairs)} pairs, got {came}")
-        if self.known_optimum is not None and not math.isfinite(self.known_optimum):
-            raise ValueError(f"expected a finite known_optimum or None, got {self.known_optimum}")
-        for name, given, dtype in (("pairs", pairs, np.int64), ("weights", weights, np.float64)):
-            array = given.astype(dtype, order="C")
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            raise ValueError(f"pairs must be of variables in 0..{self.n - 1}; got {pairs.min()}..{pairs.max()}")
+        keep_array(self, "weights", (len(pairs),))
+        check_known_optimum(self.known_optimum)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n={self.n}, pairs={len(self.pairs)})"

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.problems.base import Problem
+from daedal.problems.base import Problem, keep_array
 from daedal.types import Bits, Fitness, check_bits
 
 
@@ -39,15 +39,9 @@ class Shuffled:
     order: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        order, n = np.array(self.order), self.problem.n
-        if order.shape != (n,) or order.dtype.kind not in "iu":
-            came = f"shape={order.shape}, dtype={order.dtype}"
-            raise ValueError(f"expected an order of {n} integers, got {came}; try rng.permutation({n})")
-        if not np.array_equal(np.sort(order), np.arange(n)):
-            raise ValueError(f"expected an order that holds each of 0..{n - 1} once, got {order.tolist()}")
-        order = order.astype(np.int64)
-        order.flags.writeable = False
-        object.__setattr__(self, "order", order)
+        order = keep_array(self, "order", (self.problem.n,), whole=True)
+        if not np.array_equal(np.sort(order), np.arange(len(order))):
+            raise ValueError(f"order must hold each of 0..{len(order) - 1} once; got {order.tolist()}")
 
     @property
     def n(self) -> int:
