@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from all_rows import all_rows
 
 from daedal.evaluation.answers import Answers, side_by_side
 from daedal.evaluation.caller import Caller
@@ -18,17 +19,12 @@ def rows_of(*texts: str) -> Bits:
     return np.array([[int(bit) for bit in text] for text in texts], dtype=np.uint8)
 
 
-def every(n: int) -> Bits:
-    """Return all candidates of n bits, the first of which counts one."""
-    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.uint8)
-
-
 def answers(caller: Caller, x: Bits, *, first_failure_only: bool = False) -> Answers:
     """Return the answers of an objective for candidates, as one."""
     return side_by_side([Answers(np.empty(0)), *caller.pieces(x, first_failure_only=first_failure_only)])
 
 
-ROWS = every(12)  # the numbers from 0 on
+ROWS = all_rows(12)  # the numbers from 0 on
 
 
 def number_of(row: Any) -> int:

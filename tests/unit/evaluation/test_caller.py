@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evaluation_helpers import answers, every
+from all_rows import all_rows
+from evaluation_helpers import answers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -233,7 +234,7 @@ def test_candidates_come_in_parts_of_bounded_size(most: int, sizes: list[int]) -
 
 # Constraints
 
-CUBE = every(3)
+CUBE = all_rows(3)
 COUNT = CUBE.sum(axis=1).astype(float)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import ioh_standin
 import numpy as np
 import pytest
+from all_rows import all_rows
 from run_helpers import at, told
 
 import daedal
 from daedal.cli.listing import list_all
 from daedal.problems import PBO, pbo, registry
 from daedal.problems.registry import canonical_problem, find_problem
-from daedal.types import Bits
 
 
 @pytest.fixture
@@ -26,10 +26,6 @@ def standin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry._made.cache_clear()
 
 
-def every_row(n: int) -> Bits:
-    return (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.uint8)
-
-
 # With a stand-in
 
 
@@ -37,7 +33,7 @@ def every_row(n: int) -> Bits:
 def test_rows_are_given_in_parts_and_answered_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = PBO(function=3, n=6, instance=2)
     monkeypatch.setattr(pbo, "_CHUNK", 4 * 6 + 5)
-    x = every_row(6)[:10]
+    x = all_rows(6)[:10]
     assert problem.evaluate(x).tolist() == (6.0 * x.sum(axis=1)).tolist()
     assert problem._evaluate.asked == [4, 4, 2]  # type: ignore[attr-defined]
     assert problem.evaluate(x[:0]).shape == (0,)
@@ -113,7 +109,7 @@ def test_the_optimum_is_that_of_all_rows(function: int) -> None:
             assert problem.optimum is None
             assert problem.solution is None
             continue
-        assert problem.evaluate(every_row(n)).max() == pytest.approx(problem.optimum, abs=1e-9)
+        assert problem.evaluate(all_rows(n)).max() == pytest.approx(problem.optimum, abs=1e-9)
         if function not in (7, 14, 22, 23):  # of these ioh has no row
             assert problem.solution is not None
             assert problem.evaluate(problem.solution[None])[0] == pytest.approx(problem.optimum, abs=1e-9)
