@@ -14,7 +14,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 from daedal.models import DAE
-from daedal.models.dae import FittedDAE
+from daedal.models.dae import FittedDAE, corrupt, reconstruct
 from daedal.problems import Trap
 
 FOLDER = Path(__file__).parent
@@ -41,16 +41,9 @@ def evolve(rng: np.random.Generator) -> list[tuple[np.ndarray, FittedDAE]]:
     return steps
 
 
-def corrupted(x: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """Replace a share of the entries by fair random bits."""
-    return np.where(rng.random(x.shape) < share, rng.integers(0, 2, x.shape), x).astype(float)
-
-
 def reconstructed(x: np.ndarray, fitted: FittedDAE) -> np.ndarray:
-    """Give the network's output for rows: the probability of a one for each bit."""
-    n, m, theta = fitted.n, fitted.m, fitted.theta
-    hidden = 1 / (1 + np.exp(-(x @ theta.encoder[:n, :m] + theta.hidden_bias[:m])))
-    return 1 / (1 + np.exp(-(hidden @ theta.decoder[:n, :m].T + theta.output_bias[:n])))
+    """Return the network's output for rows: the probability of a one for each bit."""
+    return reconstruct(x.astype(np.float32), fitted.theta)
 
 
 def panels(titles: list[str], images: list[np.ndarray], name: str, *, cmap: str, columns: int, height: float) -> None:
@@ -70,15 +63,15 @@ def panels(titles: list[str], images: list[np.ndarray], name: str, *, cmap: str,
 def draw_noise(parents: np.ndarray, fitted: FittedDAE, rng: np.random.Generator) -> None:
     """Show some parents, the same with noise, and what the network makes of them."""
     x = parents[rng.integers(0, len(parents), 12)]
-    noisy = corrupted(x, 0.1, rng)
+    noisy = corrupt(x.astype(np.float32), 0.1, rng)
     titles = ["parents", "with noise", "as the network restores them"]
     panels(titles, [x, noisy, reconstructed(noisy, fitted)], "dae-noise.png", cmap="viridis", columns=3, height=2.4)
 
 
 def response(x: np.ndarray, fitted: FittedDAE) -> np.ndarray:
     """Give by how much each input, set from 0 to 1, raises each output on average over rows: shape (n, n)."""
-    rises = np.empty((fitted.n, fitted.n))
-    for variable in range(fitted.n):
+    rises = np.empty((PROBLEM.n, PROBLEM.n))
+    for variable in range(PROBLEM.n):
         low, high = x.astype(float), x.astype(float)
         low[:, variable], high[:, variable] = 0.0, 1.0
         rises[variable] = (reconstructed(high, fitted) - reconstructed(low, fitted)).mean(axis=0)
@@ -95,10 +88,10 @@ def draw_weights(steps: list[tuple[np.ndarray, FittedDAE]]) -> None:
 
 def draw_sampling(fitted: FittedDAE, rng: np.random.Generator) -> None:
     """Show random rows on their way through rounds of corruption and reconstruction."""
-    x = rng.integers(0, 2, (16, PROBLEM.n)).astype(float)
+    x = rng.integers(0, 2, (16, PROBLEM.n)).astype(np.float32)
     images, titles = [x], ["random bits"]
     for step in range(1, 11):
-        x = reconstructed(corrupted(x, fitted.corruption, rng), fitted)
+        x = reconstructed(corrupt(x, fitted.corruption, rng), fitted)
         if step in (1, 3, 10):
             images.append(x)
             titles.append(f"after {step} round{'s' * (step > 1)}")
