@@ -6,17 +6,13 @@ import multiprocessing
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from model_contract import CHECKS, digest, fit, fitting_leaves_its_input_alone
-from run_helpers import registries_restored
+from model_contract import CHECKS, digest, fit
 
-from daedal.models.base import Fitted, Model
-from daedal.searches.algorithm import Algorithm
-from daedal.searches.presets import EDAConfiguration, algorithms, register_algorithm
-from daedal.types import Bits
+from daedal.models.base import Model
+from daedal.searches.presets import EDAConfiguration, algorithms
 
 
 def model_cases() -> dict[str, Model]:
@@ -49,50 +45,3 @@ def other_process() -> Iterator[ProcessPoolExecutor]:
 def test_every_model_draws_the_same_bits_in_another_process(name: str, other_process: ProcessPoolExecutor) -> None:
     model = model_cases()[name]
     assert other_process.submit(digest, model).result(timeout=120) == digest(model)
-
-
-# The suite itself
-
-
-@dataclass(frozen=True, kw_only=True)
-class Resampled(Fitted):
-    rows: Bits
-
-    def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        return self.rows[rng.integers(0, len(self.rows), rows)] ^ (rng.random((rows, 1)) < 0.1).astype(np.uint8)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bootstrap(Model):
-    """A model in a few lines: parents again, now and then their complement."""
-
-    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
-        return Resampled(rows=x.copy())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Borrowing(Model):
-    """As Bootstrap, but looks at the caller's rows later."""
-
-    def fit(self, x: Bits, *, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
-        return Resampled(rows=x)
-
-
-@pytest.fixture
-def newcomer() -> Iterator[str]:
-    with registries_restored():
-        register_algorithm(Algorithm(name="bootstrap", configuration=EDAConfiguration(model=Bootstrap())))
-        yield "bootstrap"
-
-
-def test_a_newly_registered_model_is_under_contract(newcomer: str, other_process: ProcessPoolExecutor) -> None:
-    model = model_cases()[newcomer]
-    assert model == Bootstrap()
-    for check in CHECKS:
-        check(model)
-    assert other_process.submit(digest, model).result(timeout=120) == digest(model)
-
-
-def test_the_contract_has_teeth() -> None:
-    with pytest.raises(AssertionError):
-        fitting_leaves_its_input_alone(Borrowing())

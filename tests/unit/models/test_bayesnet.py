@@ -137,28 +137,16 @@ def data_sets(draw: st.DrawFn) -> np.ndarray:
     return np.ascontiguousarray(np.array(columns[1:], dtype=np.uint8)[order].T)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
-@given(x=data_sets(), max_parents=st.sampled_from([None, None, 0, 1, 2, 3, 10]))
-def test_greedy_network_tables_and_score_agree_with_the_twin(x: np.ndarray, max_parents: int | None) -> None:
-    check_against_twin(x, max_parents)
-
-
-@settings(max_examples=200, deadline=None, derandomize=True)
-@given(x=data_sets(), max_parents=st.sampled_from([None, 2]), penalty=st.sampled_from([0.1, 0.5, math.log(2), 3, 100]))
-def test_other_penalties_agree_with_the_twin(x: np.ndarray, max_parents: int | None, penalty: float) -> None:
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    x=data_sets(),
+    max_parents=st.sampled_from([None, None, 0, 1, 2, 3, 10]),
+    penalty=st.sampled_from([0.1, math.log(2), 1, 1, 3, 100]),
+)
+def test_greedy_network_tables_and_score_agree_with_the_twin(
+    x: np.ndarray, max_parents: int | None, penalty: float
+) -> None:
     check_against_twin(x, max_parents, penalty)
-
-
-@settings(max_examples=200, deadline=None, derandomize=True)
-@given(x=data_sets())
-def test_rounded_scores_are_the_exact_ones_far_within_the_price_of_a_probability(x: np.ndarray) -> None:
-    slow = SlowNet(x)
-    for child in range(slow.n):
-        others = [v for v in range(slow.n) if v != child]
-        for size in range(min(len(others), 3) + 1):
-            for parents in itertools.combinations(others, size):
-                exact = slow.entropy_score(child, parents)
-                assert slow.score_of(child, parents) / UNIT == pytest.approx(exact, abs=1e-6)
 
 
 def mixed_rows(rows: int, n: int, seed: int) -> np.ndarray:
@@ -223,18 +211,3 @@ def test_a_function_of_three_parents_is_found() -> None:
     assert sorted(fitted.parents_of(0)) == [1, 2, 3]
     drawn = fitted.sample(500, rng=np.random.default_rng(0))
     assert (drawn[:, 0] == (drawn[:, 1:].sum(axis=1) >= 2)).all()
-
-
-def test_exclusive_or_without_pairwise_signal_is_beyond_a_greedy_search() -> None:
-    x = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]] * 50, dtype=np.uint8)
-    assert fit(x).info["edges"] == 0
-
-
-def test_configurations_that_no_row_has_are_fair() -> None:
-    x = np.zeros((180, 3), dtype=np.uint8)
-    x[60:120, 1] = x[120:, 2] = 1  # never both
-    x[:6, 0] = x[60:114, 0] = x[120:145, 0] = 1
-    fitted = check_against_twin(x)
-    assert sorted(fitted.parents_of(0)) == [1, 2]
-    assert sorted(fitted.table_of(0)) == [6 / 60, 25 / 60, 0.5, 54 / 60]
-    assert fitted.table_of(0)[3] == 0.5

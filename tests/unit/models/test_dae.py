@@ -230,15 +230,6 @@ def test_a_network_of_another_size_is_no_start() -> None:
 # ------------------------------------------------------------ training
 
 
-def test_info_has_epochs_and_errors() -> None:
-    x = draw_pairs(200, 10)
-    plain, watched = fit(DAE(), x), fit(DAE(validation=0.2), x)
-    assert set(plain.info) == {"epochs", "error"}
-    assert set(watched.info) == {"epochs", "error", "validation_error"}
-    assert 0 < plain.info["error"] < 10 * np.log(2), "no better than a guess"
-    assert isinstance(plain.info["epochs"], int)
-
-
 @pytest.mark.parametrize(("n", "hidden"), [(12, 1), (12, 24), (70, 9), (1, 3), (1, (3, 2)), (9, (3, 2))])
 @pytest.mark.parametrize("rows", [1, 7, 60])
 def test_any_number_of_rows_variables_and_units(rows: int, n: int, hidden: Any) -> None:
@@ -288,14 +279,6 @@ def test_the_parameters_of_the_lowest_error_are_kept(validation: float) -> None:
     assert 0 < kept < len(fits) - 1
 
 
-@pytest.mark.parametrize(("decay", "grows"), [(-0.05, True), (0.05, False)])
-def test_negative_weight_decay_lets_weights_grow(decay: float, grows: bool) -> None:
-    x = draw_pairs(200, 10)
-    plain, changed = fit(DAE(max_epochs=60), x), fit(DAE(max_epochs=60, weight_decay=decay), x)
-    norms = [np.linalg.norm(fitted.theta[0].weights) for fitted in (plain, changed)]
-    assert (norms[1] > norms[0]) == grows
-
-
 # ------------------------------------------------------------ samples
 
 
@@ -321,17 +304,6 @@ def test_every_variant_learns_which_bits_are_equal(settings: dict[str, Any]) -> 
     linkage = fitted.linkage()
     pairs = linkage[np.arange(0, 10, 2), np.arange(1, 10, 2)]
     assert pairs.min() > 3 * np.median(linkage[np.triu_indices(10, 1)])
-
-
-@pytest.mark.parametrize("model", [DAE(), DAE.paper_2015()])
-def test_constant_columns_stay_nearly_constant(model: DAE) -> None:
-    x = rng_of(0).integers(0, 2, (300, 10), dtype=np.uint8)
-    x[:, :3], x[:, 3:5] = 0, 1
-    means = fit(model, x).sample(4000, rng=rng_of(1)).mean(axis=0)
-    # Half the corruption is the price of a bit that the noise has just changed and of which no other bit tells.
-    assert (means[:3] < 0.05).all()
-    assert (means[3:5] > 0.95).all()
-    assert (np.abs(means[5:] - 0.5) < 0.25).all()
 
 
 @pytest.mark.parametrize("rows", [1, 6, 100])

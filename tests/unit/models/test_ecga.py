@@ -75,7 +75,7 @@ def groups_of(fitted: MarginalProduct) -> list[list[int]]:
     return [np.flatnonzero(fitted.group == g).tolist() for g in range(fitted.group.max() + 1)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(populations(), st.sampled_from([None, None, 1, 2, 3]))
 def test_groups_and_length_are_those_of_brute_force(x: np.ndarray, max_group: int | None) -> None:
     fitted = ECGA(max_group=max_group).fit(x, rng=rng())
@@ -120,26 +120,9 @@ def test_the_blocks_of_a_half_converged_trap_are_found(k: int) -> None:
     assert fitted.info["largest_group"] == k
 
 
-@settings(max_examples=100, deadline=None)
-@given(populations(), st.integers(0, 30), st.integers(0, 99))
-def test_samples_agree_with_their_slow_twin(x: np.ndarray, rows: int, seed: int) -> None:
-    fitted = ECGA().fit(x, rng=rng())
-    groups = groups_of(fitted)
-    donors = rng(seed).integers(len(x), size=(rows, len(groups)))
-    sample = fitted.sample(rows, rng=rng(seed))
-    for r in range(rows):
-        for g, group in enumerate(groups):
-            assert (sample[r, group] == x[donors[r, g], group]).all()
-
-
 def test_equal_parents_are_as_many_groups_as_variables_and_constant_columns_stay_single() -> None:
     equal = ECGA().fit(np.tile(rng(7).integers(0, 2, 7, dtype=np.uint8), (6, 1)), rng=rng())
     assert equal.info == {"groups": 7, "largest_group": 1, "score": pytest.approx(7 * math.log2(7))}
     x = np.repeat(rng(5).integers(0, 2, (200, 1), dtype=np.uint8), 6, axis=1)
     x[:, 2], x[:, 4] = 0, 1
     assert groups_of(ECGA().fit(x, rng=rng())) == [[0, 1, 3, 5], [2], [4]]
-
-
-def test_a_group_may_be_allowed_to_hold_everything() -> None:
-    x = rng(6).integers(0, 2, (30, 5), dtype=np.uint8)
-    assert ECGA(max_group=10**22).fit(x, rng=rng()).info == ECGA().fit(x, rng=rng()).info

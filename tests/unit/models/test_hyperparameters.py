@@ -49,14 +49,6 @@ def test_layers_of_no_units_are_refused(hidden: tuple[int, ...]) -> None:
         DAE(hidden=hidden)
 
 
-@pytest.mark.parametrize("model", BAD, ids=lambda model: model.__name__)
-def test_settings_go_by_their_names(model: type[Model]) -> None:
-    with pytest.raises(TypeError):
-        model(10)  # type: ignore[call-arg]
-    with pytest.raises(TypeError):
-        model(corrupton=0.1)  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize("model", [DAE(learning_rate=1e300), RBM(learning_rate=1e300)], ids=["DAE", "RBM"])
 def test_training_that_diverges_says_so(model: Model) -> None:
     x = np.random.default_rng(0).integers(0, 2, (50, 6), dtype=np.uint8)

@@ -47,24 +47,6 @@ def test_pbil_moves_by_the_papers_formula(model: PBIL) -> None:
         assert fitted.probabilities == pytest.approx(expected, abs=1e-14)
 
 
-def test_pbil_with_the_papers_setting_after_one_and_two_generations() -> None:
-    x = np.array([[1, 0], [0, 1]], dtype=np.uint8)
-    first = PBIL().fit(x, rng=rng())
-    second = PBIL().fit(x, rng=rng(), previous=first)
-    assert first.probabilities == pytest.approx([0.51, 0.49], abs=1e-15)
-    assert second.probabilities == pytest.approx([0.5198, 0.4802], abs=1e-15)
-
-
-def test_pbil_follows_one_row_for_ever_without_reaching_certainty() -> None:
-    fitted = None
-    for _ in range(200):
-        fitted = PBIL(learning_rate=0.1).fit(np.array([[1, 0]], dtype=np.uint8), rng=rng(), previous=fitted)
-    assert fitted is not None
-    assert fitted.probabilities == pytest.approx([1 - 0.5 * 0.9**200, 0.5 * 0.9**200], abs=1e-14)
-    assert (fitted.probabilities < 1).all()
-    assert (fitted.probabilities > 0).all()
-
-
 @pytest.mark.parametrize("rows", [0, 1, 90])
 def test_many_rows_are_those_that_would_be_drawn_at_once_without_the_memory_for_that(rows: int) -> None:
     n = 100_000  # more than are drawn at a time
