@@ -24,7 +24,7 @@ from daedal.run.config import RunConfig
 from daedal.searches.algorithm import Algorithm, Configuration
 from daedal.searches.presets import find_algorithm, restored_algorithm
 from daedal.settings.checks import check_whole
-from daedal.settings.parameters import Parameter, Setting, coerce, parameters, unknown
+from daedal.settings.parameters import Parameter, Setting, check_types, coerce, parameters, unknown
 from daedal.settings.plugins import is_file_spec
 from daedal.spaces.space import Space, describe, described, read_space
 from daedal.storage.files import read_text_input
@@ -270,7 +270,7 @@ class Study:
     def __post_init__(self) -> None:
         if check_whole("runs", self.runs, least=1, hint="20 is the paper's number") > CONFIRMATION:
             raise ValueError(f"a study has at most {CONFIRMATION:,} runs of each kind, got runs={self.runs}")
-        if check_seed(self.seed) >= _LARGEST:
+        if self.seed is None or check_seed(self.seed) >= _LARGEST:
             raise ValueError(f"a store holds seeds below 2^62, got seed={self.seed}")
 
     @property
@@ -342,8 +342,13 @@ class Study:
             budgets=tuple(kept["budgets"]),
             **{name: kept[name] for name in ("runs", "seed", "shuffle")},
         )
-        if not study.problems or not all(cell.key for cell in study.cells()):
-            raise ValueError("a study without problems or algorithms")
+        for problem in study.problems:
+            check_types(problem)
+        numbers = [size for one in study.algorithms for size in one.popsizes if size is not None]
+        if not all(isinstance(one, int) for one in (*numbers, *study.budgets)):
+            raise ValueError("sizes or budgets that are not whole numbers")
+        if not study.cells() or not all(cell.key for cell in study.cells()):
+            raise ValueError("no problems or no algorithms")
         return study
 
     @classmethod
@@ -401,15 +406,13 @@ def _cell(
 
 
 def _restored(kept: Mapping[str, Any]) -> StudyAlgorithm:
+    name, source = kept["algorithm"], kept["source"] or None
+    if not all(isinstance(text, str) for text in (kept["name"], name, source or "")):
+        raise ValueError("an algorithm whose name is not a text")
     configuration = StoredConfiguration(
-        name=kept["source"] or kept["algorithm"], stored_kind=kept["kind"], stored_settings=json.dumps(kept["settings"])
+        name=source or name, stored_kind=kept["kind"], stored_settings=json.dumps(kept["settings"])
     )
-    algorithm = Algorithm(
-        name=kept["algorithm"],
-        configuration=configuration,
-        limits=Limits(**kept["limits"]),
-        source=kept["source"],
-    )
+    algorithm = Algorithm(name=name, configuration=configuration, limits=Limits(**kept["limits"]), source=source)
     return StudyAlgorithm(name=kept["name"], algorithm=algorithm, popsizes=tuple(kept["popsizes"]))
 
 

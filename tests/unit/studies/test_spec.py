@@ -213,7 +213,7 @@ def algorithm(**given: Any) -> dict[str, Any]:
         ({"problems": [3]}, "a problem must be a table of keys and values, got 3"),
         *(({"problems": [value]}, "needs the key problem") for value in ("", {}, {"name": "x"})),
         (problem(problem=3), "problem of a problem to be text"),
-        (problem(minimize=True), "key of a problem 'minimize', .* 'minimize'"),
+        (problem(minimizes=True), "key of a problem 'minimizes', .* 'minimize'"),
         (problem(identity="x"), "key of a problem 'identity'"),
         (problem(name=3), "name of a problem to be text"),
         *((problem(n=value), "n") for value in (0, 2.5, True)),

@@ -225,7 +225,14 @@ def test_the_last_study_is_the_study_and_its_options_hold(store: Store, path: Pa
 
 
 @pytest.mark.parametrize(
-    "change", ["confirm = 9e999", "spec = x'ff'", "spec = '[]'", "spec = '{}'", "spec = '{\"runs\": 1e999}'"]
+    "change",
+    [
+        *("confirm = 9e999", "spec = x'ff'", "spec = '[]'", "spec = '{}'", "spec = '{\"runs\": 1e999}'"),
+        *(
+            f"""spec = replace(spec, '"{old}', '"{new}')"""
+            for old, new in (('name": "umda"', 'name": 3'), ('seed": 0', 'seed": null'))
+        ),
+    ],
 )
 def test_a_damaged_study_is_refused(store: Store, change: str) -> None:
     store.remember(study())
