@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from rich.console import Console, RenderableType
 from rich.console import Group as RichGroup
@@ -48,6 +49,7 @@ class StudyDisplay:
         self.console = standard_error() if console is None else console
         self.clock = clock
         self._shares_terminal = console is None
+        self.spinner = Spinner("line" if self.console.options.ascii_only else "dots")
         self._moves = self.console.is_interactive
         self._around = ExitStack()
         self._live: Live | None = None
@@ -97,10 +99,19 @@ class StudyDisplay:
 
     def line(self, progress: Progress) -> str:
         """Return one line that says how far a study is."""
-        before, after = _words(progress)
-        return f"{before}, {clock_time(self.seconds)} so far{after}"
+        ahead = sum(progress.ahead.values())
+        words = [
+            f"{counted(progress.found + progress.done, 'run')} done",
+            f"{'' if progress.study.budgets else 'at least '}{ahead:,} left" if ahead else "none left",
+            *([f"{progress.failed:,} failed"] if progress.failed else []),
+            f"{clock_time(self.seconds)} so far",
+        ]
+        left = progress.seconds_left()
+        if ahead and left is not None:
+            words.append(f"about {clock_time(left)} for these")
+        return ", ".join(words)
 
-    def picture(self, progress: Progress) -> RichGroup:
+    def picture(self, progress: Progress) -> Picture:
         """Return the whole display: how far the study is, and the table so far."""
         table = StudyTable.of(Snapshot(study=progress.study, runs=progress.runs))
         completed = progress.found + progress.done
@@ -109,14 +120,7 @@ class StudyDisplay:
             total = len(table.rows)
             completed = sum(row.choice is not Unsettled.OPEN for row in table.rows)
         bar = ProgressBar(total=max(total, 1), completed=completed, width=_BAR)
-        line = _Moving(self, *_words(progress))
-        head = Table.grid(padding=(0, 2))
-        if _BAR + len(self.line(progress)) + 8 > self.console.width:  # with a wheel, and room for longer times
-            head.add_row(bar)
-            head.add_row(line)
-        else:
-            head.add_row(bar, line)
-        return RichGroup(head, Text(), *self._page(table.sheet()._replace(legend=())))
+        return Picture(self, progress, bar, self._page(table.sheet()._replace(legend=())))
 
     def _page(self, sheet: Sheet) -> list[RenderableType]:
         """Return the table, or as many of its problems as fit, beginning with another one every few seconds."""
@@ -134,29 +138,22 @@ class StudyDisplay:
         return [Laid(sheet._replace(groups=[groups[place] for place in shown])), Text(note, style="dim")]
 
 
-class _Moving:
-    """The line that says how far a study is, with the time at which it is drawn."""
+@dataclass(frozen=True)
+class Picture:
+    """The display of a study, with the time at which it is drawn."""
 
-    def __init__(self, display: StudyDisplay, before: str, after: str) -> None:
-        self.display = display
-        self.before = before
-        self.after = after
-        self.spinner = Spinner("line" if display.console.options.ascii_only else "dots")
+    display: StudyDisplay
+    progress: Progress
+    bar: ProgressBar
+    page: list[RenderableType]
 
-    def __rich__(self) -> Spinner:
-        text = f"{self.before}, {clock_time(self.display.seconds)} so far{self.after}"
-        self.spinner.update(text=Text(text))
-        return self.spinner
-
-
-def _words(progress: Progress) -> tuple[str, str]:
-    """Return how far a study is: the text before the time so far, and the text after it."""
-    ahead = sum(progress.ahead.values())
-    words = [
-        f"{counted(progress.found + progress.done, 'run')} done",
-        f"{'' if progress.study.budgets else 'at least '}{ahead:,} left" if ahead else "none left",
-    ]
-    if progress.failed:
-        words.append(f"{progress.failed:,} failed")
-    left = progress.seconds_left()
-    return ", ".join(words), f", about {clock_time(left)} for these" if ahead and left is not None else ""
+    def __rich__(self) -> RichGroup:
+        line, spinner = self.display.line(self.progress), self.display.spinner
+        spinner.update(text=Text(line))
+        head = Table.grid(padding=(0, 2))
+        if _BAR + len(line) + 8 > self.display.console.width:  # with a wheel, and room for longer times
+            head.add_row(self.bar)
+            head.add_row(spinner)
+        else:
+            head.add_row(self.bar, spinner)
+        return RichGroup(head, Text(), *self.page)

@@ -174,8 +174,6 @@ class Row:
         Quartiles of the best values.
     rank
         Rank of the mean best value among the algorithms with this budget.
-    optimum
-        Optimum of the problem, if a run knows it.
     confirmed
         At a level: the runs that confirm the choice with other seeds.
     under_way
@@ -204,7 +202,6 @@ class Row:
     median: float | None = None
     q3: float | None = None
     rank: float | None = None
-    optimum: float | None = None
     confirmed: Row | None = None
     under_way: Row | None = None
     failed_at_any_size: int = 0
@@ -249,7 +246,6 @@ def row_of(
         q1=q1,
         median=median,
         q3=q3,
-        optimum=next((run.optimum for run in done if run.optimum is not None), None),
     )
 
 
