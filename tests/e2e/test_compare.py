@@ -31,16 +31,16 @@ def check_run(run: dict[str, Any], result: daedal.Result) -> None:
 @pytest.mark.parametrize("budgets", [(), (300, 100)], ids=["to the target", "with budgets"])
 def test_json_holds_the_runs_and_what_they_come_to(here: Cli, budgets: tuple[int, ...]) -> None:
     problems = ("onemax:n=12", "trap:k=4,n=12")
-    how = ("-a", "umda", "-a", "boa", "-a", "umda", "--popsize", 20, "--runs", 3, "--seed", 7)
+    how = ("-a", "umda", "-a", "pbil", "-a", "umda", "--popsize", 20, "--runs", 3, "--seed", 7)
     words = (*problems, *how, *(word for budget in budgets for word in ("--budget", budget)), "--json")
     report = read_report(here("compare", *words))
     assert list(report) == ["problems", "budgets", "algorithms", "test", "holm", "cells", "ranks", "version"]
     assert (report["problems"], report["budgets"]) == (list(problems), sorted(budgets))
     assert (report["test"], report["holm"], report["version"]) == ("signed-rank", False, daedal.__version__)
-    assert [one["algorithm"] for one in report["algorithms"]] == ["umda", "boa"]  # each once
+    assert [one["algorithm"] for one in report["algorithms"]] == ["umda", "pbil"]  # each once
     places = [(cell["problem"], cell["budget"], cell["algorithm"]) for cell in report["cells"]]
     each = sorted(budgets) or [None]
-    assert places == [(p, b, a) for p in problems for b in each for a in ("umda", "boa")]
+    assert places == [(p, b, a) for p in problems for b in each for a in ("umda", "pbil")]
     for cell in report["cells"]:
         assert list(cell) == [*(column.name for column in BUDGETS), "results"]
         runs = cell["results"]
