@@ -19,15 +19,15 @@ def meets(fitness: float, target: float) -> bool:
 
 
 class BudgetWarning(UserWarning):
-    """The evaluations of a run are too few for its algorithm to learn anything."""
+    """The budget is too small for the algorithm to learn anything."""
 
 
 class TimeWarning(BudgetWarning):
-    """A generation of a run will take long."""
+    """A generation will take more than ten minutes."""
 
 
 class ReplayWarning(UserWarning):
-    """A resumed run does not ask for the candidates that its file has."""
+    """A resumed run does not ask for the recorded candidates, for example on another machine."""
 
 
 class StopReason(Enum):

@@ -43,7 +43,7 @@ class TrainingCurve(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted(ABC):
-    """What a model has learned; its arrays are never changed after the fit.
+    """A fitted model, which samples candidates. Its arrays are never changed.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def _load_kernels(kind: type[Model]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Model(ABC):
-    """Hyperparameters of a probability model of bit strings; no state."""
+    """Settings of a probability model of good candidates. `fit` returns what was learned."""
 
     compiled: ClassVar[bool] = False
     """If True, the model has kernels, which take some seconds to compile when they are first used."""

@@ -27,7 +27,7 @@ class FittedDAESearch(FittedDAE):
 
 @dataclass(frozen=True, kw_only=True)
 class DAESearch(DAE):
-    """Denoising autoencoder that is trained on the best rows and improves all parents: Churchill et al. (2014).
+    """Denoising autoencoder that improves parents instead of sampling, after Churchill et al. (2014).
 
     Candidates are parents that were corrupted and reconstructed, so the network is a learned mutation. The settings of
     the network and of its training are those of `DAE`.

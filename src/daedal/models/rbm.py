@@ -38,7 +38,7 @@ class RBM(Model):
     Parameters
     ----------
     hidden
-        Hidden units m; None: half as many as variables.
+        Number of hidden units. Default: half the number of variables.
     cd_steps
         Gibbs steps of the contrastive divergence.
     gibbs_steps

@@ -33,7 +33,7 @@ class Marginals(Fitted):
 
 @dataclass(frozen=True, kw_only=True)
 class UMDA(Model):
-    """Univariate marginal distribution: each variable is one as often as among the parents.
+    """Univariate marginal distribution: each variable has the frequency of ones of the parents.
 
     Examples
     --------

@@ -33,7 +33,7 @@ _TICK = 0.05  # seconds between two looks at whether a silent program is still t
 
 @dataclass(frozen=True)
 class Program:
-    """An external program as an objective: one line of 0s and 1s per candidate in, one number per line out.
+    """An external program as an objective. It reads one line per candidate and prints one number per line.
 
     After the number, a line may contain the violations of constraints, which you declare with `violations=True`
     (`--violations`). Several threads may call one program at the same time. A pickle or a copy holds the command and

@@ -26,7 +26,7 @@ Candidates: TypeAlias = "Bits | list[dict[str, Value]]"
 
 
 class Optimizer:
-    """Any algorithm of daedal, to be asked for candidates and told their values.
+    """Any algorithm with ask and tell, for your own loop.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ def study(
     full_grid: bool | None = None,
     number: int | None = None,
 ) -> StoredStudy:
-    """Describe a study: every algorithm on every problem, with the same seeds; or open the one that a store holds.
+    """Define a study of several algorithms on several problems, or open the study of a store.
 
     What can be given is what a study file has, under the same names. Nothing is run, or written, before `run`.
 
@@ -225,7 +225,7 @@ def study(
 
 
 class StoredStudy:
-    """A study and the store that keeps its runs; `daedal.study` makes one.
+    """A study, with the store that keeps its runs. `daedal.study` returns one.
 
     All that it shows is read from the store when it is asked for, also while another process runs the study.
 

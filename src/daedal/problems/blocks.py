@@ -33,7 +33,7 @@ class _BestIsAllOnes:
 
 @dataclass(frozen=True)
 class OneMax(_BestIsAllOnes):
-    """The number of ones in a row.
+    """Number of ones.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class OneMax(_BestIsAllOnes):
 
 @dataclass(frozen=True)
 class LeadingOnes(_BestIsAllOnes):
-    """The number of ones before the first zero of a row.
+    """Number of ones before the first zero.
 
     Parameters
     ----------

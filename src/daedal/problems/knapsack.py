@@ -38,7 +38,7 @@ BEST_VALUES = "best-feasible-slns.txt"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Knapsack:
-    """The profit of the items that are taken along, with a limit for each of m kinds of weight.
+    """Knapsack: the profit of the chosen items, with a limit for each of m weights.
 
     The fitness is the profit alone. Whether all of it can be carried is what `violations` says. Arrays are copied, and
     read-only.

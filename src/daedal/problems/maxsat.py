@@ -33,7 +33,7 @@ class _Literals(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MaxSat(SumOfTables):
-    """The weight of the clauses of which at least one literal holds.
+    """MAX-SAT: the weight of all satisfied clauses.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class MaxSat(SumOfTables):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HardMaxSat(MaxSat):
-    """MAX-SAT with hard clauses, which are constraints: they add nothing to the fitness, and must be satisfied.
+    """MAX-SAT with hard clauses as constraints.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ def read_nk(path: str | os.PathLike[str]) -> NK:
 
 
 def write_nk(nk: NK, path: str | os.PathLike[str]) -> None:
-    """Write a landscape, with its optimum where that is known or cheap.
+    """Write a landscape to a file, with its optimum if it is known or quickly computed.
 
     What is read back is equal to the bit. The file appears at once and whole, or not at all.
 

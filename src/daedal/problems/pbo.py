@@ -40,7 +40,7 @@ def import_ioh() -> Any:
 
 @dataclass(frozen=True)
 class PBO:
-    """A function of the suite PBO; values and optima are those of `ioh`, whose counters play no part.
+    """A function of the PBO suite, with the values and optima of `ioh`.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ ENTRY_POINTS = "daedal.problems"  # The group of entry points under which instal
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemKind:
-    """How a problem is made from its name: from parameters, or from a file where it has a format, or either.
+    """A kind of problem: how to make a problem from its name, with parameters or a file.
 
     `first` is the parameter that a word without a name stands for, in the first place: 18 in "pbo:18,n=64".
     """
@@ -63,12 +63,12 @@ _PROBLEMS: dict[str, ProblemKind] = {}
 
 
 def register_problem(kind: ProblemKind) -> None:
-    """Make a problem known by its name, to the library, the command line and the contract tests."""
+    """Register a problem, so that the library, the command line and the contract tests know its name."""
     _PROBLEMS[kind.name] = kind
 
 
 def problem_kinds() -> dict[str, ProblemKind]:
-    """Return all problems by name, those of installed packages included; one that is broken is a warning."""
+    """Return all kinds of problems by name, including those of installed packages. Warn of a broken one."""
     register_entry_points(ENTRY_POINTS, _is_known)
     return dict(_PROBLEMS)
 

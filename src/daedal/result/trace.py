@@ -38,7 +38,7 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trace:
-    """The course of a search, and what it learned, in the objective's own order of variables and sign.
+    """The course of a search and what it learned, with the variables and the sign of the objective.
 
     A run records its population ("a look") in each of the first 128 generations, then ever more rarely, so that long
     runs keep no more than short ones; and at its end. An algorithm without a population records the candidates that it

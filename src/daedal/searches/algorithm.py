@@ -39,7 +39,7 @@ WIDEST = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration(ABC):
-    """The settings of an algorithm, as the fields of a frozen dataclass, and the search that they make.
+    """The settings of an algorithm as a frozen dataclass, which makes the search.
 
     A field that is itself a dataclass, such as a model, stands for its own fields.
     """
@@ -176,7 +176,7 @@ class OwnSearch(Configuration):
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
-    """An algorithm: what it is called, what it is, and when its runs end unless told otherwise.
+    """An algorithm: its name, its configuration, and its default limits.
 
     Attributes
     ----------

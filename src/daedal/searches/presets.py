@@ -39,16 +39,16 @@ _STUCK = Limits(patience=40)  # generations, which are n evaluations each
 
 @dataclass(frozen=True, kw_only=True)
 class EDAConfiguration(Configuration):
-    """An estimation of distribution algorithm: a model, and how the population is treated.
+    """An estimation of distribution algorithm: a model, selection, replacement and the population size.
 
     Parameters
     ----------
     model
         What is fitted to the parents.
     selection
-        Which solutions become parents: "tournament" or "truncation".
+        Selection of parents: "tournament" or "truncation".
     replacement
-        How candidates enter the population: "parents" (next to the parents) or "rtr" (restricted tournament
+        How candidates replace members: "parents" (parents and candidates are kept) or "rtr" (restricted tournament
         replacement, which keeps different solutions next to each other).
     popsize
         Parents and candidates together. Default: 500 + 40 n, at most 16,000, or less if `max_evaluations` is small.
@@ -276,7 +276,7 @@ _registered: dict[str, Algorithm] = {}  # those of daedal itself are added when 
 
 
 def register_algorithm(algorithm: Algorithm) -> None:
-    """Make an algorithm known by its name, to the library, the command line and the contract tests."""
+    """Register an algorithm, so that the library, the command line and the contract tests know its name."""
     _registered[algorithm.name] = algorithm
 
 

@@ -43,7 +43,7 @@ Fold = tuple[NDArray[np.intp], NDArray[np.intp]]  # samples to fit, samples to s
 
 
 class SubsetSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Selector of the features on which a model has the best cross-validated score.
+    """Feature selection by the cross-validated score of a model.
 
     Parameters
     ----------

@@ -170,7 +170,7 @@ def described(tables: Mapping[str, object]) -> Space:
 
 
 def read_space(path: str | os.PathLike[str]) -> Space:
-    """Read a space from a TOML file; raise ValueError, with the file's name, if it has no valid space.
+    """Read a space from a TOML file. Raise ValueError if it is not valid.
 
     Examples
     --------

@@ -84,7 +84,7 @@ _NOTHING = Sets.of(np.empty((0, 1), dtype=np.int64))
 
 @dataclass(frozen=True, kw_only=True)
 class Walsh:
-    """Hyperparameters of the sparse Walsh model.
+    """Settings of the sparse Walsh surrogate.
 
     Every function of n bits is a sum f(x) = constant + sum of c_C chi_C(x) over all sets C of variables, where
     chi_C(x) = (-1)^(ones of x in C) (Walsh, 1923). If only few sets of few variables have a coefficient, these can be
