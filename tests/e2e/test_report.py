@@ -86,16 +86,6 @@ def test_a_study_with_budgets_becomes_a_page(here: Cli, folder: Path) -> None:
     assert {"budgets-0", "convergence-0"} <= set(page("b.html").figures)
 
 
-def test_a_study_without_any_run_has_a_page(here: Cli, folder: Path) -> None:
-    from daedal.studies.spec import Study
-    from daedal.studies.store import Store
-
-    with Store("empty.db") as store:
-        store.remember(Study.from_dict({"problems": ["onemax:n=12"], "algorithms": ["umda"], "popsizes": [20]}))
-    assert here("report", "empty.db", "-o", "empty.html").returncode == 0
-    assert "No run has ended yet." in page("empty.html").text
-
-
 def test_what_cannot_be_reported_is_one_line(here: Cli, refused: Refused, folder: Path) -> None:
     Path("text.html").write_text("mine")
     Path("garbage.db").write_bytes(b"SQLite format 3\0garbage")
@@ -111,7 +101,6 @@ def test_what_cannot_be_reported_is_one_line(here: Cli, refused: Refused, folder
         ("run.db", "-o", "x.html", "--port", "80"): "--watch",
         ("run.db", "-o", "run.db"): "name the same file",
         ("run.db", "-o", "text.html"): "stays as it is",
-        ("run.db", "-o", "no/x.html"): "no folder",
         ("run.db", "-o", "x.html", "--study", "1"): "store of a study",
         ("nothing.db", "-o", "x.html"): "no such file",
         (".", "-o", "x.html"): "is not a run",

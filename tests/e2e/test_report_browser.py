@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from browser import Browser, Tab, chromium
 from process_helpers import wait_until
-from report_helpers import EVIL, SHOWN_EVIL, full_result, made_up_trace
+from report_helpers import EVIL, full_result, made_up_trace
 from watch_helpers import watched
 
 import daedal
@@ -95,6 +95,7 @@ def check(tab: Tab) -> list[dict[str, float]]:
     assert tab.value("document.documentElement.scrollWidth") <= tab.value("innerWidth")
     assert tab.value(SMALLEST_TEXT) >= 8.5
     assert tab.value(OVERLAPPING_TEXTS) == []
+    assert tab.value("document.querySelectorAll('script').length") == 1
     assert tab.complaints() == []
     return panels
 
@@ -135,18 +136,6 @@ def test_figures_tell_values_and_hide_lines(browser: Browser, pages: dict[str, P
     tab.hover(*place)  # which reads the image
     wait_until(lambda: re.search(r"^x\d+, generation 0: \d+%$", tab.hover(*place)), "the cell has no value")
     assert tab.complaints() == []
-    tab.close()
-
-
-def test_a_text_is_shown_and_runs_nothing(browser: Browser, pages: dict[str, Path]) -> None:
-    tab = browser.open(pages["evil"].as_uri(), offline=True)
-    assert SHOWN_EVIL in tab.value("document.querySelector('h1').textContent")
-    assert tab.value("document.querySelectorAll('script').length") == 1
-    labels = tab.value(
-        "[...document.querySelectorAll('[data-figure=importance] .wide .small')].map(e => e.textContent)"
-    )
-    assert sum(label.startswith("<script>alert(1)</scri") for label in labels) == 20
-    assert tab.complaints() == []  # a dialog would also have kept the page from answering
     tab.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ from report_helpers import full_result, made_up_trace
 
 import daedal
 from daedal.limits import Limits
-from daedal.plot.figure import Bars, Cells, Figure, Line
-from daedal.plot.runs import bit_order, decisions, effort, linkage_panel, training
-from daedal.result import Result
+from daedal.plot.figure import Bars, Cells, Figure
+from daedal.plot.runs import bit_order, decisions, effort, training
 from daedal.result.variables import learned_linkage, variables_of
 
 
@@ -43,14 +41,6 @@ def test_one_generation_is_seen() -> None:
     mean, best = only(daedal.plot.convergence(full_result(history=full_result().history[:1]))).marks
     assert mean.marked == best.marked == [0]
     assert (mean.low, mean.high, mean.has_bars) == ([mean.y[0] - 1], [mean.y[0] + 1], True)
-
-
-def test_values_that_are_not_finite_have_no_place() -> None:
-    history = tuple(dataclasses.replace(one, best=-math.inf, mean=math.nan, sd=None) for one in full_result().history)
-    panel = only(daedal.plot.convergence(full_result(history=history)))
-    assert not any(map(math.isfinite, panel.marks[1].y))
-    assert panel.marks[0].name == "mean of the generation"
-    assert math.isfinite(panel.y.low + panel.y.high)
 
 
 @pytest.mark.parametrize(("factor", "unit"), [(1.0, "seconds"), (1e-3, "milliseconds")])
@@ -127,18 +117,6 @@ def test_variables_of_a_space_have_their_names() -> None:
     assert set(only(daedal.plot.importance(result)).x.names) == {"size", "cost"}
 
 
-def test_many_variables_share_places() -> None:
-    x = np.random.default_rng(1).integers(0, 2, 1200).astype(np.uint8)
-    result = full_result(x=x, trace=made_up_trace(x, looks=2))
-    variables = variables_of(result)
-    linkage = learned_linkage(result, variables)
-    assert linkage is not None
-    panel = linkage_panel(linkage, linkage.order, variables)
-    assert isinstance(panel.marks[0], Cells)
-    assert panel.marks[0].percent.shape == (400, 400)
-    assert len(panel.x.names) == 400
-
-
 def test_importance_is_exact_if_only_a_variable_changes() -> None:
     result = full_result()
     assert result.trace is not None
@@ -176,12 +154,3 @@ def test_bars_with_long_names_lie_the_most_important_on_top() -> None:
 def test_a_result_without_what_a_figure_needs_is_refused(figure: Any, changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         figure(full_result(**changes))
-
-
-def test_lines_and_their_points_are_as_long_as_each_other() -> None:
-    result: Result = full_result()
-    for figure in (daedal.plot.convergence(result), training(result)):
-        assert figure is not None
-        for mark in (mark for panel in figure.panels for mark in panel.marks if isinstance(mark, Line)):
-            assert len(mark.x) == len(mark.y)
-            assert len(mark.low) in (0, len(mark.x))
