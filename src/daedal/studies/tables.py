@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 TABLE = Kind(
     "a table of daedal",
     re.compile(
-        rb"\s*(solved|budget|level) .*Algorithm |\| Problem \| |% Written by daedal|problem,(spec|algorithm),"
+        rb"\s*((solved|budget) .*)?Algorithm |\| Problem \| |% Written by daedal|problem,(spec|algorithm),"
         rb'|\[\s*(\]|\{"problem": ")'
     ),
 )
