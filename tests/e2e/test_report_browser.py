@@ -107,7 +107,7 @@ def test_every_figure_is_drawn_and_speaks_without_a_network(
     for width in (1280, 390):
         tab = browser.open(pages[name].as_uri(), width=width, offline=True)
         panels = check(tab)
-        assert len(panels) >= {"bare": 3}.get(name, 9)
+        assert len(panels) >= {"bare": 3}.get(name, 6)
         silent = [box for box in panels if not any(tab.hover(*place) for place in _places(box))]
         assert silent == []
         assert tab.screenshot(tmp_path / f"{name}-{width}.png").stat().st_size > 20_000
