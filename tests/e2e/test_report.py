@@ -83,7 +83,7 @@ def test_a_study_with_budgets_becomes_a_page(here: Cli, folder: Path) -> None:
     Path("b.toml").write_text('runs = 2\nbudgets = [30, 60]\nproblems = ["onemax:n=12"]\nalgorithms = ["umda"]\n')
     here("study", "run", "b.toml", "--store", "b.db", "--workers", 1)
     assert here("report", "b.db", "-o", "b.html").returncode == 0
-    assert {"budgets-0", "convergence-0"} <= set(page("b.html").figures)
+    assert {"sizes-0", "convergence-0"} <= set(page("b.html").figures)
 
 
 def test_what_cannot_be_reported_is_one_line(here: Cli, refused: Refused, folder: Path) -> None:

@@ -33,6 +33,7 @@ from daedal.studies.spec import Study, StudyAlgorithm, StudyProblem
 from daedal.studies.store import Store
 from daedal.studies.tables import problem_title
 
+_SPREAD = "best value, median and quartiles"
 _COLORS, _DASHES = 7, 4  # without a common divisor: 28 algorithms look different
 
 
@@ -163,7 +164,7 @@ def anytime_panel(snapshot: Snapshot, problem: StudyProblem) -> Panel | None:
     values = [value for mark in marks for value in mark.values()]
     return Panel(
         x=logarithmic("evaluations", [value for mark in marks for value in mark.x]),
-        y=linear(_value_title(problem, "best value, median and quartiles"), [*values, *(one for one, _ in levels)]),
+        y=linear(_value_title(problem, _SPREAD), [*values, *(one for one, _ in levels)]),
         marks=marks,
         levels=levels,
     )
@@ -270,32 +271,20 @@ def _over(snapshot: Snapshot, problem: StudyProblem, what: str, title: str) -> P
 
 
 def sizes(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
-    """Return a figure of solved runs, evaluations and CPU seconds over population sizes, with standard deviations."""
-    titles = {"solved": "runs solved", "evaluations_to_best": "evaluations to the best"}
-    titles["cpu_seconds_to_best"] = "CPU seconds to the best"
-    return _all_over(snapshot, problem, "sizes", titles)
-
-
-def budgets(snapshot: Snapshot, problem: StudyProblem) -> Figure | None:
-    """Return a figure of solved runs, the best value and CPU seconds over budgets."""
-    titles = {"solved": "runs solved", "median": "best value, median and quartiles", "cpu_seconds": "CPU seconds"}
-    return _all_over(snapshot, problem, "budgets", titles)
-
-
-def _all_over(snapshot: Snapshot, problem: StudyProblem, name: str, titles: dict[str, str]) -> Figure | None:
-    if not _rows(snapshot, problem):
-        return None
+    """Return a figure of solved runs, cost and CPU seconds over population sizes, or of the best value over budgets."""
+    if snapshot.study.budgets:
+        titles = {"solved": "runs solved", "median": _SPREAD, "cpu_seconds": "CPU seconds"}
+    else:
+        titles = {"solved": "runs solved", "evaluations_to_best": "evaluations to the best"}
+        titles["cpu_seconds_to_best"] = "CPU seconds to the best"
     panels = [_over(snapshot, problem, what, title) for what, title in titles.items()]
-    return Figure(name=name, panels=panels, title=_title(problem))
+    return Figure(name="sizes", panels=panels, title=_title(problem)) if _rows(snapshot, problem) else None
 
 
 def all_budgets(snapshot: Snapshot, problems: Sequence[str] = ()) -> Figure:
     """Return a figure of the best value over budgets with a panel for each problem, or for those that are named."""
     chosen = [problem for problem in snapshot.study.problems if not problems or problem.name in problems]
-    panels = [
-        replace(_over(snapshot, problem, "median", "best value, median and quartiles"), title=_title(problem))
-        for problem in chosen
-    ]
+    panels = [replace(_over(snapshot, one, "median", _SPREAD), title=_title(one)) for one in chosen]
     return Figure(name="anytime", panels=panels)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from daedal import __version__
 from daedal.plot.figure import Figure
-from daedal.plot.studies import budgets, convergence, costs, sizes
+from daedal.plot.studies import convergence, costs, sizes
 from daedal.report.markup import escaped, folded, paragraph, table
 from daedal.report.page import Page, Part, Section
 from daedal.settings.checks import counted
@@ -25,10 +25,8 @@ def study_page(snapshot: Snapshot) -> Page:
     status = snapshot.status()
     name = "Study" if snapshot.path is None else snapshot.path.name
     sections = [Section("table", "Results", [*_standing(status, bool(study.budgets)), *_table(snapshot)])]
-    if study.budgets:
-        sections.append(_figures(snapshot, "budgets", "Budgets", budgets))
-    else:
-        sections.append(_figures(snapshot, "sizes", "Population sizes", sizes))
+    sections.append(_figures(snapshot, "sizes", "Budgets" if study.budgets else "Population sizes", sizes))
+    if not study.budgets:
         said = "Each point is a population size. Bars show one standard deviation, and open markers show missing runs."
         sections.append(_figures(snapshot, "costs", "Best value and cost", costs, said))
     sections.append(_figures(snapshot, "convergence", "Convergence", convergence))

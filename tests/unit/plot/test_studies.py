@@ -13,7 +13,6 @@ from curve_helpers import a_snapshot
 import daedal
 from daedal.plot.figure import Figure, Line, Panel
 from daedal.plot.studies import (
-    budgets,
     check_figures,
     convergence,
     costs,
@@ -168,7 +167,7 @@ def test_costs_have_a_numbered_point_for_each_size_and_no_bar_beyond_the_optimum
 
 def test_budgets_have_three_panels_with_a_point_for_each_budget() -> None:
     snapshot = a_snapshot(problems=("one", "two"), budgets=[500, 1000])
-    solved, best, seconds = panels_of(budgets(snapshot, snapshot.study.problems[0]))
+    solved, best, seconds = panels_of(sizes(snapshot, snapshot.study.problems[0]))
     assert [panel.y.title for panel in (solved, seconds)] == ["runs solved", "CPU seconds"]
     assert lines(solved)[0].x == [500, 1000]
     first, second = lines(best)
