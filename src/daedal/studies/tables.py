@@ -69,17 +69,25 @@ class Column:
     spare: int = 0
 
 
-def _plain(name: str, kind: type, title: str = "", *, of: str = "", spare: int = 0) -> Column:
-    """Make a column of an attribute of a row."""
+Of: TypeAlias = Callable[[Row], Any]
+"""An object that belongs to a row, such as the runs that confirm it."""
+
+
+def _itself(row: Row) -> Row:
+    return row
+
+
+def _plain(name: str, kind: type, title: str = "", *, prefix: str = "", of: Of = _itself, spare: int = 0) -> Column:
+    """Make the column of an attribute."""
 
     def value(row: Row) -> Any:
-        return getattr(attrgetter(of)(row) if of else row, name.removeprefix("confirmed_"), None)
+        return getattr(of(row), name, None)
 
     def cell(row: Row, _: Write) -> Cell:
         found = value(row)
         return Cell(text="" if found is None else f"{found:,}" if kind is int else f"{found:g}")
 
-    return Column(name=name, kind=kind, value=value, title=title, cell=cell, spare=spare)
+    return Column(name=prefix + name, kind=kind, value=value, title=title, cell=cell, spare=spare)
 
 
 def _measured(
@@ -89,11 +97,11 @@ def _measured(
     *,
     parts: Sequence[str] = ("sd",),
     prefix: str = "",
-    of: Callable[[Row], Any] = lambda row: row,
+    of: Of = _itself,
     sign: bool = True,
     spare: int = 0,
 ) -> list[Column]:
-    """Make the columns of a measure: mean, and whatever else of it; for readers they are one."""
+    """Make the columns of a measure: its mean and other parts. For readers they are one column."""
 
     def measure(row: Row) -> Measure | None:
         found: Measure | None = getattr(of(row), name, None)
@@ -149,6 +157,10 @@ def _ert(row: Row, _: Write) -> Cell:
     if row.solved is None:
         return EMPTY
     return Cell(text=(OPEN if not row.runs else NONE) if row.ert is None else _whole(row.ert))
+
+
+def _median(row: Row, write: Write) -> Cell:
+    return EMPTY if row.median is None else Cell(text=write(row.median))
 
 
 def _rank(row: Row, _: Write) -> Cell:
@@ -221,8 +233,8 @@ _ALGORITHM = Column(
 )
 _COUNTS = [
     _plain("runs", int),
-    Column(name="solved", kind=int, value=lambda row: row.solved, title="solved", cell=_solved),
-    Column(name="failed", kind=int, value=lambda row: row.failed, title="failed", cell=_failed),
+    replace(_plain("solved", int, "solved"), cell=_solved),
+    replace(_plain("failed", int, "failed"), cell=_failed),
     _plain("complete", bool),
 ]
 _EVALUATIONS = _measured("evaluations_to_best", "evaluations", _whole, parts=("sd", "star", "p"))
@@ -230,15 +242,9 @@ _AGAIN: dict[str, Any] = {"prefix": "confirmed_", "of": attrgetter("confirmed")}
 
 LEVELS = [
     *_PROBLEM,
-    Column(
-        name="level",
-        kind=int,
-        value=lambda row: row.level,
-        title="solved",
-        cell=lambda row, _: Cell(text=f"≥ {row.level} %"),
-    ),
+    replace(_plain("level", int, "solved"), cell=lambda row, _: Cell(text=f"≥ {row.level} %")),
     _ALGORITHM,
-    Column(name="popsize", kind=int, value=lambda row: row.popsize, title="popsize", cell=_chosen_size),
+    replace(_plain("popsize", int, "popsize"), cell=_chosen_size),
     Column(name="unsettled", kind=str, value=_unsettled),
     *_COUNTS,
     _plain("failed_at_any_size", int),
@@ -247,16 +253,9 @@ LEVELS = [
     *_paper("evaluations_to_best", "paper", _whole, 1),
     *_measured("cpu_seconds_to_best", "CPU s", seconds_text, parts=("sd", "star", "p"), spare=2),
     *_paper("cpu_seconds_to_best", "paper CPU s", seconds_text, 3),
-    Column(
-        name="confirmed_runs",
-        kind=int,
-        value=lambda row: getattr(row.confirmed, "runs", None),
-        title="again",
-        cell=_again,
-        spare=1,
-    ),
-    *(_plain(f"confirmed_{name}", int, of="confirmed") for name in ("solved", "failed")),
-    _plain("confirmed_complete", bool, of="confirmed"),
+    replace(_plain("runs", int, "again", **_AGAIN, spare=1), cell=_again),
+    *(_plain(name, int, **_AGAIN) for name in ("solved", "failed")),
+    _plain("complete", bool, **_AGAIN),
     *(one for name in ("evaluations_to_best", "cpu_seconds_to_best") for one in _measured(name, **_AGAIN)),
     Column(name="ratio", kind=float, value=_ratio),
 ]
@@ -280,18 +279,11 @@ BUDGETS = [
     _ALGORITHM,
     _plain("popsize", int, "popsize", spare=5),
     *_measured("best", "mean best", parts=("sd", "star", "p")),
-    Column(
-        name="median",
-        kind=float,
-        value=lambda row: row.median,
-        title="median",
-        cell=lambda row, write: Cell(text="" if row.median is None else write(row.median)),
-        spare=1,
-    ),
+    replace(_plain("median", float, "median", spare=1), cell=_median),
     *(_plain(name, float) for name in ("q1", "q3")),
-    Column(name="rank", kind=float, value=lambda row: row.rank, title="rank", cell=_rank),
+    replace(_plain("rank", float, "rank"), cell=_rank),
     *_COUNTS,
-    Column(name="ert", kind=float, value=lambda row: row.ert, title="ERT", cell=_ert),
+    replace(_plain("ert", float, "ERT"), cell=_ert),
     *_measured("evaluations_to_best", "to best", _whole, sign=False, spare=2),
     *_measured("cpu_seconds", "CPU s", seconds_text, sign=False, spare=3),
     Column(
