@@ -78,7 +78,7 @@ class DAE(Model):
     batch_size
         Rows in a mini-batch, but at most a fifth of the rows of an epoch.
     max_rows
-        Maximum number of rows in an epoch, drawn again for each epoch. Default of `None`: all rows.
+        Maximum number of rows in an epoch, drawn again for each epoch; `None` for all rows.
     validation
         Share of the parents that is held out of training, at most 500 rows. Training also stops when their error has
         converged, or is 10 % above the training error.
@@ -198,7 +198,7 @@ class DAE(Model):
         )
 
     def rate(self, n: int) -> float:
-        """Return the learning rate for n variables. The default solved most for the fewest evaluations (docs)."""
+        """Return the learning rate for n variables; the more there are, the more go into each hidden unit."""
         return min(0.8, 24 / n) if self.learning_rate is None else float(self.learning_rate)
 
     def widths(self, n: int) -> tuple[int, ...]:

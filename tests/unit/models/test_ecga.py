@@ -27,7 +27,7 @@ def populations(draw: st.DrawFn) -> np.ndarray:
     if draw(st.booleans()):
         return draw(arrays(np.uint8, (draw(st.integers(1, 40)), n), elements=st.integers(0, 1)))
     seeded = rng(draw(st.integers(0, 2**32 - 1)))
-    rows, blocks = draw(st.integers(1, 1000)), draw(st.integers(1, 4))
+    rows, blocks = draw(st.integers(1, 300)), draw(st.integers(1, 4))
     x = (seeded.random((rows, n)) < seeded.random(n)).astype(np.uint8)
     block = seeded.integers(blocks, size=n)
     common, kept = seeded.integers(0, 2, (rows, blocks), dtype=np.uint8), seeded.random((rows, blocks)) < 0.7

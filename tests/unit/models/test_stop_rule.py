@@ -7,25 +7,12 @@ from fractions import Fraction
 import pytest
 
 from daedal.models.base import TrainingCurve
-from daedal.models.dae import Errors, gap, half_width, late_gain, smoothed
+from daedal.models.dae import Errors, gap, late_gain
 
 
 def falling(count: int) -> list[float]:
     """100, 99, 98, ...: a straight line is its own average wherever the window lies inside it."""
     return [100.0 - i for i in range(count)]
-
-
-def test_the_half_width_grows_at_20_and_30_measurements() -> None:
-    assert [half_width(count) for count in range(1, 41)] == [2] * 19 + [3] * 10 + [4] * 11
-
-
-def test_smoothing_is_centered_and_pads_on_the_left_with_the_first_error() -> None:
-    errors = [10.0, 8.0, 6.0, 5.0, 4.0]
-    assert smoothed(errors, 0, 2) == pytest.approx((10 + 10 + 10 + 8 + 6) / 5)
-    assert smoothed(errors, 1, 2) == pytest.approx((10 + 10 + 8 + 6 + 5) / 5)
-    assert smoothed(errors, 2, 2) == pytest.approx((10 + 8 + 6 + 5 + 4) / 5)
-    for half in (2, 3, 4):
-        assert smoothed(falling(30), 12, half) == pytest.approx(88.0)
 
 
 @pytest.mark.parametrize(
