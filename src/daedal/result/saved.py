@@ -75,13 +75,18 @@ def record_to_json(record: Generation) -> dict[str, Json]:
 def record_from_json(kept: Mapping[str, Any]) -> Generation:
     """Return the record that `record_to_json` gave."""
     try:
-        info = {str(name): value for name, value in kept["info"].items() if isinstance(value, int | float)}
+        info = {str(name): value for name, value in kept["info"].items() if _is_number(value)}
         figures = {name: kept[name] for name in _FIGURES}
     except (KeyError, AttributeError) as error:
         raise ValueError(f"a record of a generation is damaged ({type(error).__name__}: {error})") from error
-    if not all(isinstance(value, int | float) for name, value in figures.items() if name != "sd"):
-        raise ValueError(f"expected numbers in a record, got {figures!r:.80}")
+    if not all(_is_number(value) for name, value in figures.items() if name != "sd"):
+        raise ValueError(f"a record of a generation has values that are no numbers: {figures!r:.80}")
     return Generation(**figures, info=info)
+
+
+def _is_number(value: object) -> bool:
+    """Return True for a number that is not too large for a float or a table."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63)
 
 
 def trace_to_arrays(trace: Trace) -> dict[str, NDArray[Any]]:
