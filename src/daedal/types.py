@@ -51,8 +51,3 @@ def from_text(text: str) -> Bits:
     if set(text) - {"0", "1"}:
         raise ValueError(f"{text!r} is not a string of 0 and 1")
     return np.frombuffer(text.encode("ascii"), dtype=np.uint8) - np.uint8(ord("0"))
-
-
-def words_of(n: int) -> int:
-    """Return the number of 64-bit words that hold n bits."""
-    return -(-n // 64)

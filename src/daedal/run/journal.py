@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -63,9 +64,8 @@ class Journal:
         self.file = file
         self.budgets = list(budgets)
         self._order, self._answers = list[int](), list[Answer]()
-        for candidate, answer in recorded:
-            self._order.append(candidate)
-            self._answers.append(answer)
+        if pairs := list(recorded):
+            self._order, self._answers = map(list, zip(*pairs, strict=True))
         self._at = 0  # the place of the next one to be replayed
         self._index: dict[int, deque[Answer]] | None = None  # those to be replayed, once they come in another order
         self._left = len(self._order)  # how many these are
@@ -235,6 +235,8 @@ def open_journal(
     space, n = objective.space, objective.n
 
     def candidates_of(keys: Sequence[Key]) -> list[int]:
+        if space is None and objective.order is None:  # a key has the bits of a candidate
+            return [int.from_bytes(key, "little") for key in keys]  # type: ignore[arg-type]
         return to_candidates(objective.to_optimizer(from_keys(keys, n, space))) if keys else []
 
     def one(own: tuple[float, ...] | None) -> Outputs | None:
@@ -250,11 +252,12 @@ def open_journal(
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in earlier.skipped.items())
             warnings.warn(f"some of the known evaluations are left out: {reasons}", ReplayWarning, stacklevel=4)
     recorded: list[tuple[int, Answer]] = []
-    if file is not None:
-        found = list(file.evaluations())
-        for candidate, (_, value, own, error, is_free) in zip(
-            candidates_of([e.key for e in found]), found, strict=True
-        ):
+    for keys, values, outputs, errors, are_free in () if file is None else file.pieces():
+        candidates = candidates_of(keys)
+        if not any(outputs) and not any(errors) and not any(are_free) and None not in values:
+            recorded += zip(candidates, zip(values, repeat(None), repeat(None)), strict=True)
+            continue
+        for candidate, value, own, error, is_free in zip(candidates, values, outputs, errors, are_free, strict=True):
             answer: Answer = (np.nan if value is None else value, one(own), False if is_free else error)
             if is_free:
                 free.setdefault(candidate, answer)

@@ -261,9 +261,14 @@ class RunFile:
 
     # ------------------------------------------------------------ reading: what is on disk
 
-    def evaluations(self, start: int = -(2**62)) -> Iterator[Evaluation]:
-        """Return the evaluations in the order of their numbers, from one on; known ones have numbers below 0."""
-        n = self.description.get("n")
+    def evaluations(self) -> Iterator[Evaluation]:
+        """Return the evaluations in the order of their numbers; known ones, with numbers below 0, come first."""
+        for columns in self.pieces():
+            yield from map(Evaluation._make, zip(*columns, strict=True))
+
+    def pieces(self) -> Iterator[tuple[Sequence[Any], ...]]:
+        """Return the evaluations piece by piece, as columns in the order of the fields of `Evaluation`."""
+        n, start = self.description.get("n"), -(2**62)
         size = (n + 7) // 8 if isinstance(n, int) and self.description.get("space") is None else None
         while piece := self._query(
             "SELECT candidate, value, outputs, error, known, number FROM evaluations "
@@ -281,7 +286,7 @@ class RunFile:
             start = numbers[-1] + 1
             if any(outputs):
                 outputs = tuple(_unpacked(blob, self.path) for blob in outputs)
-            yield from map(Evaluation._make, zip(keys, values, outputs, errors, map(bool, known), strict=True))
+            yield keys, values, outputs, errors, [*map(bool, known)]
 
     @property
     def outcome(self) -> dict[str, Any] | None:
