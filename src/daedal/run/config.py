@@ -152,10 +152,12 @@ class RunConfig:
             width = evaluation.size if self.evaluation.asynchronous else 1
             file = config._open_file(objective, given, width)
             if file is not None:
+                width = file.description["width"]
                 closing.callback(file.close)
             write = None if log is None else closing.enter_context(self._opened_log(log, objective))
-            run = config._prepared(objective, evaluation, file, callback, controls, log=write, traced=traced)
-            run.engine.width = width if file is None else file.description["width"]  # before the search begins
+            run = config._prepared(
+                objective, evaluation, file, callback, controls, width=width, log=write, traced=traced
+            )
             closing.callback(vars(run.engine).clear)  # or searches and archive would wait for the garbage collector
             under_way.append(run)
             run.go(shown, around)
@@ -225,6 +227,7 @@ class RunConfig:
         callback: Callback | None,
         interrupts: Interrupts,
         *,
+        width: int,
         log: Log | None,
         traced: bool,
     ) -> Run:
@@ -239,6 +242,7 @@ class RunConfig:
             repeat=not self.evaluation.deduplicate,
         )
         engine.initial = rows if rows is not None and len(rows) else None
+        engine.width = width
         engine.target = None if goal is None else self.sign * goal
         configuration.prepare(objective.n, self._search_evaluations())
         known = []
