@@ -127,7 +127,10 @@ def best_solutions(result: Result, most: int = 10) -> Section | None:
     if result.space is not None and result.names is None:
         plain = [{name: value_text(value) for name, value in row.items()} for row in result.space.plain(rows)]
         header = ["value", *result.space]
-        body = [[_marked(text, text != plain[0][name]) for name, text in row.items()] for row in plain]
+        body = [
+            [escaped(text) if text == plain[0][name] else f"<mark>{escaped(text)}</mark>" for name, text in row.items()]
+            for row in plain
+        ]
     else:
         differ = [frozenset((row != rows[0]).nonzero()[0].tolist()) for row in rows]
         labels = result.names or [f"x{i}" for i in range(result.n)]
@@ -141,10 +144,6 @@ def best_solutions(result: Result, most: int = 10) -> Section | None:
         body = [[f"{len(one):,}", cell] for one, cell in zip(differ, inner, strict=True)]
     lines = [[value, *cells] for value, cells in zip(values, body, strict=True)]
     return Section("top", "Best solutions", [said, table(header, lines)])
-
-
-def _marked(text: str, changed: bool) -> str:
-    return f"<mark>{escaped(text)}</mark>" if changed else escaped(text)
 
 
 def failures(result: Result) -> Section | None:

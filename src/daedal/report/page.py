@@ -15,7 +15,7 @@ from importlib.resources import files
 from string import Template
 from typing import TypeAlias
 
-from daedal.plot.figure import Axis, Bars, Cells, Figure, Panel
+from daedal.plot.figure import Bars, Cells, Figure, Panel
 from daedal.plot.svg import draw_panel, swatch
 from daedal.report.markup import escaped
 from daedal.storage.files import Kind, check_place, replace_file
@@ -110,18 +110,13 @@ def _readout(panel: Panel, series: Sequence[str]) -> Json:
             known |= {"x": numbers(mark.x), "y": numbers(mark.y), "step": mark.is_step}
             known |= {"low": numbers(mark.low), "high": numbers(mark.high)} if mark.low else {}
         lines.append(known)
-    return {"lying": is_lying, "axis": _scale(along), "lines": lines}
-
-
-def _scale(axis: Axis) -> Json:
-    ends = numbers((axis.low, axis.high))
-    return {
-        "title": axis.title,
-        "ends": ends,
-        "log": axis.is_log,
-        "flipped": axis.is_flipped,
-        "names": list(axis.names),
+    axis: dict[str, Json] = {
+        "title": along.title,
+        "log": along.is_log,
+        "flipped": along.is_flipped,
+        "names": list(along.names),
     }
+    return {"lying": is_lying, "axis": {**axis, "ends": numbers((along.low, along.high))}, "lines": lines}
 
 
 def numbers(values: Iterable[float]) -> list[Json]:

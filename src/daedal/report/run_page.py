@@ -24,7 +24,7 @@ from daedal.plot.runs import (
 from daedal.report.answer import best_solution, best_solutions, configuration, failures, head, seconds
 from daedal.report.markup import bullets, paragraph
 from daedal.report.page import Page, Part, Section
-from daedal.result import Result, Trace
+from daedal.result import Result
 from daedal.result.variables import Linkage, Variables, believed_linkage, learned_linkage, losses, ranked, variables_of
 from daedal.result.wording import problem_text
 
@@ -160,19 +160,13 @@ def _population(result: Result, order: NDArray[np.intp]) -> Section | None:
     said = "Each row is a candidate, with the best one on top. Blue is 1."
     if not np.array_equal(order, np.arange(len(order))):
         said += " Columns of interacting variables are neighbors."
-    said += _without_best(result, trace)
-    return Section("population", "Population", [paragraph(said), *_binned(result.n), population(result, order=order)])
-
-
-def _without_best(result: Result, trace: Trace) -> str:
-    """Explain why the last population is worse than the best solution, if it is."""
     values = trace.population(-1)[1]
-    if not len(values) or not (values.min() > result.fitness if result.minimize else values.max() < result.fitness):
-        return ""
-    return (
-        " The last population does not contain the best solution, for example because the search has started a new "
-        "population. The mean of a generation is that of its evaluated candidates."
-    )
+    if len(values) and (values.min() > result.fitness if result.minimize else values.max() < result.fitness):
+        said += (
+            " The last population does not contain the best solution, for example because the search has started a new "
+            "population. The mean of a generation is that of its evaluated candidates."
+        )
+    return Section("population", "Population", [paragraph(said), *_binned(result.n), population(result, order=order)])
 
 
 # ---------------------------------------------------------------- variables

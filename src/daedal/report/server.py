@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import socket
 import sys
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from socketserver import ThreadingTCPServer
 from threading import Lock
 from urllib.parse import parse_qs, urlsplit
 
@@ -99,7 +99,7 @@ def serve(watched: Watched, *, port: int = 0, ready: Callable[[str], None]) -> N
         server.serve_forever()
 
 
-class PageServer(ThreadingHTTPServer):
+class PageServer(ThreadingTCPServer):
     """Server of one page, on the loopback interface only."""
 
     daemon_threads = True
@@ -112,13 +112,6 @@ class PageServer(ThreadingHTTPServer):
         self.hosts = {f"{name}:{self.port}" for name in (LOOPBACK, "localhost")}
         if self.port == 80:
             self.hosts |= {LOOPBACK, "localhost"}
-
-    def server_bind(self) -> None:
-        """Bind the port, without looking up the name of this machine."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = LOOPBACK, int(self.server_address[1])
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore browsers that have closed the connection."""
@@ -164,7 +157,6 @@ class _Handler(BaseHTTPRequestHandler):
             "Content-Length": str(len(content)),
             "Content-Security-Policy": policy(watch=True) + "; frame-ancestors 'none'",
             "X-Content-Type-Options": "nosniff",
-            "X-Frame-Options": "DENY",
             "Referrer-Policy": "no-referrer",
             "Cross-Origin-Resource-Policy": "same-origin",
             "Cross-Origin-Opener-Policy": "same-origin",

@@ -68,9 +68,8 @@ def _described(snapshot: Snapshot) -> str:
 def _standing(status: Status, has_budgets: bool) -> list[Part]:
     """Say how many runs have ended."""
     done, failed, killed, left = (status.total(name) for name in ("done", "failed", "killed", "left"))
-    ended = f"{counted(done, 'run')} done"
-    ended += f", {failed:,} failed" if failed else ""
-    ended += f", {killed:,} killed" if killed else ""
+    others = [f"{count:,} {name}" for name, count in (("failed", failed), ("killed", killed)) if count]
+    ended = ", ".join([f"{counted(done, 'run')} done", *others])
     ahead = f"{'' if has_budgets else 'at least '}{left:,} left." if left else "none left: the study is complete."
     return [paragraph(f"{ended}, {ahead}")]
 
