@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from study_helpers import stored, timeless
 
 import daedal
-from daedal.studies.snapshot import read_store
 from daedal.studies.spec import Study
 from daedal.studies.store import COLUMNS, FAILED, KILLED, Store
-from daedal.studies.tables import StudyTable
 from daedal.types import to_text
 
 MINE = """
@@ -312,25 +309,6 @@ def test_bad_words_end_with_one_line(
 
 
 # Against accidents
-
-
-def test_a_damaged_store_is_called_so(made: Made, tmp_path: Path) -> None:
-    """Whatever was turned over in it: an answer, or an error that the command line shows in one line."""
-    whole, path = made.store.read_bytes(), tmp_path / "results.db"
-    rng = np.random.default_rng(1)
-    refusals = 0
-    for _ in range(150):
-        data = bytearray(whole)
-        for place in rng.integers(len(data), size=rng.choice([1, 3, 30])):
-            data[place] = rng.integers(256)
-        path.write_bytes(data)
-        try:
-            StudyTable.of(read_store(path)).csv()
-            with Store(path, create=False) as store:
-                list(store.rows())
-        except (ValueError, TypeError, OSError):
-            refusals += 1
-    assert refusals > 20
 
 
 def test_outputs_that_end_early_or_cannot_show_all(made: Made, cli: Any, tmp_path: Path) -> None:

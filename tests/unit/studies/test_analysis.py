@@ -133,22 +133,6 @@ def test_a_row_says_how_far_it_is() -> None:
     assert analyse(one, runs)[0].under_way is None
 
 
-def test_runs_of_other_studies_are_left_alone() -> None:
-    one, runs = study(seed=10, runs=4, popsizes=[20, 50]), {}
-    fill(runs, one, 20, "+---", [10] * 4)
-    fill(runs, one, 50, "++++", [20] * 4)
-    alone = analyse(one, runs)
-    assert chosen(alone) == [[50, 50]]
-    others = study(seed=0, runs=30, popsizes=[20, 30, 50], problems=["onemax:n=8", "onemax:n=9"])
-    fill(runs, others, 20, "+" * 10, [10**6] * 10)  # the same cell, with seeds before
-    fill(runs, others, 20, "+" * 16, [10**6] * 16, first=14)  # and behind
-    fill(runs, others, 30, "+" * 30)  # another size
-    fill(runs, others, 20, "+" * 30, problem=1)  # another problem
-    assert analyse(one, runs) == alone
-    assert [(made.popsize, made.runs) for made in size_rows(one, runs)] == [(20, 4), (50, 4)]
-    assert {size: len(found) for size, found in outcomes(one, runs, *one.pairs()[0]).items()} == {20: 4, 50: 4}
-
-
 def test_confirming_runs_take_no_part_in_the_choice() -> None:
     one, runs = study(), {}
     fill(runs, one, 20, "+" * 5 + "-" * 5, [10] * 10)

@@ -417,15 +417,6 @@ def test_a_file_is_known_by_what_is_in_it(
     assert cell(folder=folder, **given).key != here
 
 
-def test_what_one_file_defines_has_keys_of_its_own(folder: Path) -> None:
-    variants = [{}, {"n": 7}, {"problem": "score.py:g"}, {"by_row": True}, {"minimize": True}, {"target": 1}]
-    variants += [{"version": "2"}, {"version": "3"}]
-    problems = [{"problem": "score.py:f", "n": 6, "name": str(i)} | changes for i, changes in enumerate(variants)]
-    names = ("climber", "PLAIN", "SHORT", "LONG")  # the last two of the same kind, without settings
-    one = study(folder=folder, problems=problems, algorithms=["umda", *(f"mine.py:{name}" for name in names)])
-    assert len(set(keys(one))) == len(variants) * 5
-
-
 def test_a_study_comes_back_though_its_files_are_gone_or_could_not_be_loaded(folder: Path) -> None:
     problems = ["nk:a.nk", {"name": "mine", "problem": "score.py:f", "n": 5, "target": 3, "by_row": True}]
     own = {"algorithm": "mine.py:climber", "name": "own", "settings": {"flips": 0.25}}
