@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,16 +19,17 @@ from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import BudgetWarning, Limits, TimeWarning
 from daedal.models.base import ADVICE
-from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_size
+from daedal.objectives.bound import AnyObjective, BoundObjective, bind, objective_name, objective_size
 from daedal.result import Result
-from daedal.run.again import again_line
 from daedal.run.initial import Initial, read_initial
 from daedal.run.journal import Journal, open_journal
 from daedal.run.loop import Log, Run
 from daedal.run.noise import NOISY_CONSTRAINTS, Noise
-from daedal.run.view import Callback, Display, RunProgress, RunView, progress_of
+from daedal.run.view import Callback, Display, RunProgress, RunView
 from daedal.searches.algorithm import Algorithm
+from daedal.searches.presets import find_algorithm
 from daedal.settings.checks import readable_seconds
+from daedal.settings.parameters import Setting
 from daedal.spaces.space import Space
 
 if TYPE_CHECKING:
@@ -73,8 +74,38 @@ class RunConfig:
 
     @property
     def again(self) -> str:
-        """One line that repeats the run: the command that it was, or a line of Python."""
-        return self.command or again_line(self)
+        """One line that repeats the run: the command that started it, or a call of `maximize` or `minimize`.
+
+        In such a call, a function is written as its name, and a space, names and constraints as those words.
+        """
+        if self.command:
+            return self.command
+        named = isinstance(self.objective, str)
+        name = objective_name(self.objective).rpartition(":")[2]
+        words = [repr(self.objective) if named else name if name.isidentifier() else "f"]
+        if self.space is not None:
+            words.append("space")
+        elif self.names is not None:
+            words.append("names")
+        elif self.n is not None and not named:
+            words.append(f"n={self.n}")
+        words += ["constraints=constraints"] * bool(self.constraints)
+        words += [f"{name}={value!r}" for name, value in self._changed().items()]
+        return f"daedal.{'minimize' if self.minimize else 'maximize'}({', '.join(words)})"
+
+    def _changed(self) -> dict[str, object]:
+        """Return the keywords of `maximize` that differ from their defaults, and the seed."""
+        limits = {one.name: getattr(self.limits, one.name) for one in dataclasses.fields(Limits)}
+        found: dict[str, object] = {} if self.algorithm.name == "auto" else {"algorithm": self.algorithm.name}
+        found |= {"seed": self.seed, **{name: value for name, value in limits.items() if value is not None}}
+        kind = {"vectorized": self.vectorized, "violations": self.violations, "shuffle": self.shuffle}
+        usual = {"vectorized": True, "violations": False, "shuffle": True, "noisy": False}
+        kind["noisy"] = self.noise is not None
+        found |= {name: value for name, value in kind.items() if value != usual[name]}
+        own: dict[str, Setting] = {}
+        with suppress(ValueError):  # a user's own algorithm, or one of a package that is broken
+            own = find_algorithm(self.algorithm.name).settings()
+        return found | {name: value for name, value in self.algorithm.settings().items() if value != own.get(name)}
 
     @property
     def sign(self) -> int:
@@ -144,7 +175,7 @@ class RunConfig:
             closing.callback(objective.close)
             under_way: list[Run] = []
             around = closing.enter_context(ExitStack())  # the display opens first: to prepare may take a while
-            view = config._view(objective, partial(progress_of, under_way))
+            view = config._view(objective, lambda: under_way[0].progress if under_way else RunProgress())
             shown = None if display is None else around.enter_context(display(view))
             controls = closing.enter_context(Interrupts()) if interrupts is None else interrupts
             evaluation = Evaluation(dataclasses.replace(objective.call, sign=self.sign), options=self.evaluation)

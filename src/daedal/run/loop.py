@@ -28,7 +28,7 @@ from daedal.run.clock import Clock
 from daedal.run.journal import Answer, Journal
 from daedal.run.noise import NOISY_CONSTRAINTS
 from daedal.run.tracer import Tracer
-from daedal.run.view import Callback, Display, asks_to_stop
+from daedal.run.view import Callback, Display, RunProgress, asks_to_stop
 from daedal.types import INFEASIBLE, Bits, Fitness, Outputs, is_feasible
 
 if TYPE_CHECKING:
@@ -137,14 +137,21 @@ class Run:
         return max(0, self.engine.answered + len(self.engine.unfinished()) - self.evaluations)
 
     @property
-    def best(self) -> float | None:
-        """The best objective value so far, infinite if no feasible candidate is known; None before the first one."""
-        best = self.engine.best_value
+    def progress(self) -> RunProgress:
+        """How far the run is, also in the middle of a batch."""
+        best: float | None = self.engine.best_value
         if not self.engine.by_means:
-            best = max(best, self._best_arrived)
+            best = max(self.engine.best_value, self._best_arrived)
         if self.engine.best is None and best == -math.inf:
-            return None
-        return self.sign * (-math.inf if best <= INFEASIBLE else best)
+            best = None
+        return RunProgress(
+            has_begun=self.has_begun,
+            seconds=self.clock.seconds,
+            evaluations=self.evaluations,
+            rows=self.under_way,
+            answered=self.answered,
+            best=None if best is None else self.sign * (-math.inf if best <= INFEASIBLE else best),
+        )
 
     # ------------------------------------------------------------ the loop
 

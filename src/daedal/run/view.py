@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from daedal.limits import Limits
 from daedal.result.records import Generation
-
-if TYPE_CHECKING:
-    from daedal.run.loop import Run
-
 
 Callback: TypeAlias = Callable[[Generation], object]
 """Called after each generation; returns True to stop the run."""
@@ -49,11 +45,11 @@ class RunProgress:
         Best objective value so far, infinite if no feasible candidate is known; None before the first evaluation.
     """
 
-    has_begun: bool
-    seconds: float
-    evaluations: int
-    rows: int
-    answered: int
+    has_begun: bool = False
+    seconds: float = 0.0
+    evaluations: int = 0
+    rows: int = 0
+    answered: int = 0
     best: float | None = None
 
 
@@ -68,18 +64,3 @@ class RunView:
     goal: float | None
     limits: Limits
     progress: Callable[[], RunProgress]
-
-
-def progress_of(under_way: Sequence[Run]) -> RunProgress:
-    """Say how far a run is, if there is one already."""
-    if not under_way:
-        return RunProgress(has_begun=False, seconds=0.0, evaluations=0, rows=0, answered=0)
-    run = under_way[0]
-    return RunProgress(
-        has_begun=run.has_begun,
-        seconds=run.clock.seconds,
-        evaluations=run.evaluations,
-        rows=run.under_way,
-        answered=run.answered,
-        best=run.best,
-    )
