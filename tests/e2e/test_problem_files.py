@@ -59,7 +59,7 @@ def test_a_run_on_a_file_goes_on_where_the_file_is_now(room: Path, here: Cli, re
     daedal.maximize(spec, run="c", callback=lambda record: record.generation >= 2, **run)
     (room / "below").mkdir()
     (room / "two.qubo").rename(room / "below" / "two.qubo")
-    refused(here("resume", "c"), "name it again")
+    refused(here("resume", "c"), "name the problem again")
     refused(here("resume", "c", "qubo:below/two.qubo"), spec)
     again = read_report(here("resume", "c", "qubo:below/two.qubo,problem=2", "--json"))
     assert (again["x"], again["evaluations"]) == (to_text(whole.x), whole.evaluations)
