@@ -214,8 +214,6 @@ class Figure:
         Its panels.
     title
         The line above it, if it stands alone.
-    caption
-        A sentence below the title.
 
     Examples
     --------
@@ -228,7 +226,6 @@ class Figure:
     name: str
     panels: Sequence[Panel] = field(repr=False)
     title: str = ""
-    caption: str = ""
 
     def legend(self) -> dict[str, Mark]:
         """Return the named lines and bars, each name once."""

@@ -261,9 +261,8 @@ def linkage(result: Result) -> Figure:
             f"the run evaluated too few candidates to tell which variables interact, and {result.algorithm} does not "
             "model interactions; evaluate more of them"
         )
-    caption = f"Estimated from {found.source}."
-    panel = linkage_panel(found, found.order, variables)
-    return Figure(name="linkage", panels=[panel], title=_title(result), caption=caption)
+    panel = linkage_panel(found, found.order, variables, "Strength of interactions")
+    return Figure(name="linkage", panels=[panel], title=_title(result))
 
 
 def linkage_panel(linkage: Linkage, order: NDArray[np.intp], variables: Variables, title: str = "") -> Panel:

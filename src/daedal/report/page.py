@@ -70,9 +70,8 @@ def figure_markup(figure: Figure) -> str:
         for k, name in enumerate(series)
     )
     panels = "".join(_panel_markup(panel, len(figure.panels), series) for panel in figure.panels)
-    caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
     return (
-        f'<figure data-figure="{escaped(figure.name)}">{caption}'
+        f'<figure data-figure="{escaped(figure.name)}">'
         + (f'<div class="legend">{items}</div>' if items else "")
         + f'<div class="panels of{min(3, len(figure.panels))}">{panels}</div></figure>'
     )

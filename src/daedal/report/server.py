@@ -37,14 +37,8 @@ class Watched:
     """
 
     def __init__(self, source: Path, make: Callable[[], Page]) -> None:
-        self._source, self._make = source, make
-        self._lock = Lock()
-        self._seen: object = None
+        self._source, self._make, self._lock = source, make, Lock()
         self._error = ""
-        self._pause = _LEAST_PAUSE
-        self._page = Page(title="", head="")
-        self._version = ""
-        self._when = ""
         self._read()  # an error at the beginning is raised
 
     def html(self) -> str:
