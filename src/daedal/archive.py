@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.types import Bits, Fitness, Outputs
-
-_PIECE = 2**16  # candidates that are unpacked together
+from daedal.types import Bits, Outputs
 
 
 def to_rows(candidates: Sequence[int], n: int) -> Bits:
@@ -124,12 +122,6 @@ class Archive:
         return np.array(
             [known[at] if at < len(known) and known[at] is not None else unknown for at in places], dtype=np.float64
         ).reshape(-1, columns)
-
-    def pieces(self) -> Iterator[tuple[Bits, Fitness]]:
-        """Return all candidates as rows of bits with their values, in the order of arrival, piece by piece."""
-        for start in range(0, len(self.order), _PIECE):
-            piece = self.order[start : start + _PIECE]
-            yield to_rows(piece, self.n), np.array([self.values[c] for c in piece])
 
     def rows(self, places: NDArray[np.intp]) -> Bits:
         """Return candidates by their places in the order of arrival, shape (places, n)."""

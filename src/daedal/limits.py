@@ -118,23 +118,6 @@ class Limits:
         if seconds is not None and not (_is_number(seconds) and seconds > 0):
             raise ValueError(f"max_seconds={seconds!r} is not a number above 0")
 
-    def reached(self, *, evaluations: int, best: float, generation: int | None, since_best: int) -> StopReason | None:
-        """Return the limit that a run has reached, if any. The target comes first.
-
-        The number of the generation is None in the middle of one, where limits on generations have to wait.
-        """
-        if self.target is not None and meets(best, self.target):
-            return StopReason.TARGET
-        if self.max_evaluations is not None and evaluations >= self.max_evaluations:
-            return StopReason.EVALUATIONS
-        if generation is None:
-            return None
-        if self.max_generations is not None and generation >= self.max_generations:
-            return StopReason.GENERATIONS
-        if self.patience is not None and since_best >= self.patience:
-            return StopReason.PATIENCE
-        return None
-
 
 def _is_number(value: object) -> bool:
     if not isinstance(value, Real) or isinstance(value, bool):

@@ -45,14 +45,10 @@ def test_constraint_values_are_kept_by_place_and_nan_if_unknown() -> None:
     assert archive.outputs_of([], 2).shape == (0, 2)
 
 
-def test_all_candidates_come_in_pieces_in_the_order_of_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daedal.archive._PIECE", 3)
-    archive = Archive(4)
-    order = [9, 3, 15, 0, 7, 1, 2]
-    for place, candidate in enumerate(order):
-        archive.add(candidate, float(place), None)
-    pieces = list(archive.pieces())
-    assert [len(rows) for rows, _ in pieces] == [3, 3, 1]
-    assert to_candidates(np.concatenate([rows for rows, _ in pieces])) == order
-    assert np.concatenate([values for _, values in pieces]).tolist() == list(range(7))
+def test_rows_are_found_by_their_places_in_the_order_of_arrival() -> None:
+    archive, order = Archive(4), [9, 3, 15, 0, 7, 1, 2]
+    archive.add_all(order, [float(place) for place in range(7)], {3: 9})
+    archive.add_all([3, 8], [100.0, 7.0], {})
+    assert archive.order == [*order, 8]
+    assert (archive[3], archive.parents[1], archive[8]) == (1.0, 9, 7.0)
     assert to_candidates(archive.rows(np.array([2, 0]))) == [15, 9]

@@ -8,37 +8,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from daedal.limits import Limits, StopReason
-
-
-def reached(limits: Limits, **state: float | None) -> StopReason | None:
-    return limits.reached(**({"generation": 5, "since_best": 2, "evaluations": 100, "best": 7.0} | state))  # type: ignore[arg-type]
-
-
-def test_without_limits_a_run_goes_on() -> None:
-    assert reached(Limits(), generation=10**9, since_best=10**9, evaluations=10**12, best=math.inf) is None
-
-
-@pytest.mark.parametrize(
-    ("limits", "reason"),
-    [
-        (Limits(max_evaluations=101), None),
-        (Limits(max_evaluations=100), StopReason.EVALUATIONS),
-        (Limits(max_evaluations=99), StopReason.EVALUATIONS),
-        (Limits(max_generations=6), None),
-        (Limits(max_generations=5), StopReason.GENERATIONS),
-        (Limits(patience=3), None),
-        (Limits(patience=2), StopReason.PATIENCE),
-        (Limits(target=7.1), None),
-        (Limits(target=7), StopReason.TARGET),
-        (Limits(target=-math.inf), StopReason.TARGET),
-        (Limits(target=math.inf), None),
-    ],
-)
-def test_each_limit_by_itself(limits: Limits, reason: StopReason | None) -> None:
-    assert reached(limits) is reason
-    in_the_middle = reason if reason in (StopReason.EVALUATIONS, StopReason.TARGET) else None
-    assert reached(limits, generation=None) is in_the_middle  # limits on generations wait for the end of one
+from daedal.limits import Limits, StopReason, meets
 
 
 @pytest.mark.parametrize(
@@ -48,21 +18,14 @@ def test_each_limit_by_itself(limits: Limits, reason: StopReason | None) -> None
 def test_a_target_counts_from_a_millionth_below_on_or_that_share_of_a_small_one(
     target: float, tolerance: float
 ) -> None:
-    limits = Limits(target=target)
-    assert reached(limits, best=target) is StopReason.TARGET
-    assert reached(limits, best=target - 0.9 * tolerance) is StopReason.TARGET
-    assert reached(limits, best=target - 1.1 * tolerance) is None
+    assert meets(target, target)
+    assert meets(target - 0.9 * tolerance, target)
+    assert not meets(target - 1.1 * tolerance, target)
 
 
 def test_a_target_of_nothing_is_met_by_nothing_less() -> None:
-    assert reached(Limits(target=0.0), best=0.0) is StopReason.TARGET
-    assert reached(Limits(target=0.0), best=-1e-12) is None
-
-
-def test_of_several_the_target_comes_first() -> None:
-    everything = Limits(max_evaluations=1, max_generations=0, patience=1, target=1.0)
-    assert reached(everything) is StopReason.TARGET
-    assert reached(Limits(max_evaluations=1, max_generations=0, patience=1)) is StopReason.EVALUATIONS
+    assert meets(0.0, 0.0)
+    assert not meets(-1e-12, 0.0)
 
 
 @pytest.mark.parametrize(
