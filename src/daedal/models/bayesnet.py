@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -69,15 +68,16 @@ class FittedBayesNet(Fitted):
         return out
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n), each variable after its parents."""
-        out = np.empty((rows, self.n), dtype=np.uint8)
-        words, starts = words32(rng, rows * self.n), self.table_starts
-        sample_network(self.order, self.parents, self.parent_starts, self._limits, starts, words, out)
-        return out
-
-    @cached_property
-    def _limits(self) -> NDArray[np.uint64]:
-        return np.rint(self.tables * 2.0**32).astype(np.uint64)
+        """Draw rows, shape (rows, n), each variable after its parents: one if a word is below 2^32 times its table."""
+        words = np.ascontiguousarray(words32(rng, rows * self.n)[: rows * self.n].reshape(rows, self.n).T)
+        columns = np.empty((self.n, rows), dtype=np.uint8)
+        for i in self.order:
+            limit = np.rint(self.table_of(i) * 2.0**32)
+            configuration = np.zeros(rows, dtype=np.int64)
+            for k, parent in enumerate(self.parents_of(i)):
+                configuration |= columns[parent].astype(np.int64) << k
+            np.less(words[i], limit.take(configuration), out=columns[i].view(np.bool_))
+        return np.ascontiguousarray(columns.T)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,22 +341,3 @@ def fill_tables(x: Bits, net: Network, sizes: _Integers, starts: _Integers, tabl
         for q in range(1 << degree):
             seen = sizes[2 * q] + sizes[2 * q + 1]
             tables[starts[child] + q] = sizes[2 * q + 1] / seen if seen > 0 else 0.5
-
-
-@njit(**OPTIONS)
-def sample_network(
-    order: _Integers, parents: _Integers, parent_starts: _Integers, limits: NDArray[np.uint64], table_starts: _Integers,
-    words: NDArray[np.uint32], out: Bits,
-) -> None:  # fmt: skip
-    """Draw out, shape (rows, n), variable by variable in order: one if the word is below the table's limit.
-
-    words (rows * n,): that of row r and variable i is r * n + i. limits: probability * 2^32, laid out as tables.
-    """
-    rows, n = out.shape
-    for r in range(rows):
-        for i in order:
-            configuration = 0
-            first = parent_starts[i]
-            for k in range(first, parent_starts[i + 1]):
-                configuration |= np.int64(out[r, parents[k]]) << (k - first)
-            out[r, i] = _u64(words[r * n + i]) < limits[table_starts[i] + configuration]

@@ -42,10 +42,16 @@ class Forest(Fitted):
         return out
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Bits:
-        """Draw rows, shape (rows, n), each bit given its parent's."""
-        out = np.empty((rows, len(self.parents)), dtype=np.uint8)
-        sample_forest(words32(rng, out.size), self.order, self.parents, self.probabilities, out)
-        return out
+        """Draw rows, shape (rows, n), each bit given its parent's: one if a word, as a fraction of 2^32, is below."""
+        n = len(self.parents)
+        words = np.ascontiguousarray(words32(rng, rows * n)[: rows * n].reshape(rows, n).T)
+        limits = self.probabilities * 2.0**32
+        columns = np.empty((n, rows), dtype=np.uint8)
+        for i in self.order:
+            parent = self.parents[i]
+            limit = limits[i, 0] if parent < 0 else limits[i].take(columns[parent])
+            np.less(words[i], limit, out=columns[i].view(np.bool_))
+        return np.ascontiguousarray(columns.T)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,20 +196,3 @@ def spanning_forest(weights: Floats, order: Integers, parents: Integers) -> None
             if weights[chosen, i] > heaviest[i] and not placed[i]:
                 heaviest[i] = weights[chosen, i]
                 link[i] = chosen
-
-
-@njit(**OPTIONS)
-def sample_forest(
-    words: NDArray[np.uint32], order: Integers, parents: Integers, probabilities: Floats, out: Bits
-) -> None:
-    """Draw each bit after its parent: one if its word, as a fraction of 2^32, is below its probability.
-
-    words (rows * n,) or more, probabilities (n, 2) of a one given the parent's bit, out (rows, n).
-    """
-    rows, n = out.shape
-    for r in range(rows):
-        for k in range(n):
-            i = order[k]
-            parent = parents[i]
-            given = 0 if parent < 0 else out[r, parent]
-            out[r, i] = np.float64(words[r * n + i]) < probabilities[i, given] * 4294967296.0
