@@ -14,7 +14,7 @@ from daedal.engine import Engine
 from daedal.models import UMDA, BayesNet
 from daedal.problems import HIFF
 from daedal.rng import words32
-from daedal.searches.eda import REPLACEMENTS, distance, eda, replace_nearest, restricted_tournament
+from daedal.searches.eda import REPLACEMENTS, eda, replace_nearest, restricted_tournament
 from daedal.types import Bits, Fitness
 
 Scored = tuple[Bits, Fitness]
@@ -47,15 +47,6 @@ def same(one: Scored, other: Scored) -> bool:
 
 
 # The kernel
-
-
-def test_the_distance_counts_the_places_that_differ() -> None:
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 7, 8, 31, 300, 70_000):
-        a, b = rng.integers(0, 2, (2, n), dtype=np.uint8)
-        assert distance(a, b) == np.count_nonzero(a != b)
-        assert distance(a, a) == 0
-        assert distance(a, a ^ 1) == n
 
 
 def test_the_kernel_agrees_with_its_slow_twin() -> None:
@@ -169,6 +160,6 @@ def test_niching_keeps_both_optima_of_hiff() -> None:
         ones = last.sum(axis=1)
         return min(np.count_nonzero(ones == 0), np.count_nonzero(ones == 16))
 
-    assert all(rarer_optimum("rtr", seed) >= 40 for seed in range(10))
-    assert sum(rarer_optimum("parents", seed) >= 40 for seed in range(10)) < 5
-    assert sum(rarer_optimum("parents", seed) == 0 for seed in range(10)) > 0
+    assert all(rarer_optimum("rtr", seed) >= 40 for seed in range(5))
+    assert sum(rarer_optimum("parents", seed) >= 40 for seed in range(5)) < 3
+    assert sum(rarer_optimum("parents", seed) == 0 for seed in range(5)) > 0

@@ -253,42 +253,10 @@ def test_bad_settings_are_refused(bad: dict[str, int]) -> None:
 # ---------------------------------------------------------------- equations, their columns, and the lasso on them
 
 
-def random_equations(n: int, count: int, train: int, seed: int, *, differences: bool) -> Equations:
-    seeded = rng(seed)
-    x = seeded.integers(0, 2, (count, n), dtype=np.uint8)
-    d = (seeded.random((count, n)) < seeded.random()).astype(np.uint8) if differences else None
-    return Equations(x, d, seeded.normal(size=count), train)
-
-
 def column_by_definition(equations: Equations, members: tuple[int, ...]) -> np.ndarray:
     """The column of a set as a vector of -1, 0, 1."""
     flips = np.ones(len(equations.y)) if equations.d is None else equations.d[:, members].sum(axis=1)
     return (flips % 2) * (-1.0) ** equations.x[:, members].sum(axis=1)
-
-
-cases = st.tuples(st.integers(1, 7), st.integers(2, 200), st.integers(0, 999), st.booleans())
-
-
-@settings(max_examples=40, deadline=None)
-@given(cases)
-def test_columns_and_pairs_follow_their_definition(case: tuple[int, int, int, bool]) -> None:
-    n, count, seed, differences = case
-    e = random_equations(n, count, 1 + count // 2, seed, differences=differences)
-    sets = [s for size in range(differences, min(n, 5) + 1) for s in itertools.combinations(range(n), size)]
-    for part in e.parts:
-        columns = e.columns(Sets.from_tuples(sets), part)
-        for members, start, middle, end in zip(
-            sets, columns.bounds[:-1:2], columns.bounds[1::2], columns.bounds[2::2], strict=True
-        ):
-            found = np.zeros(part.stop - part.start)
-            found[columns.rows[start:middle]], found[columns.rows[middle:end]] = 1, -1
-            assert (found == column_by_definition(e, members)[part]).all()
-    totals = e.pair_totals(e.y[: e.train])
-    for i, j in itertools.combinations_with_replacement(range(n), 2):
-        column = column_by_definition(e, (i, j) if i < j else (i,))[: e.train]
-        entries = np.count_nonzero(column)
-        assert totals[i, j] == pytest.approx(column @ e.y[: e.train], abs=1e-4)
-        assert e.pair_scales[i, j] == pytest.approx(entries**-0.5 if entries >= 3 or not differences else 0.0)
 
 
 def all_sets_of_six(seed: int) -> tuple[Active, np.ndarray]:
@@ -314,17 +282,6 @@ def test_the_lasso_meets_the_conditions_of_an_optimum(seed: int, penalty: float)
     gradient, on = dense.T @ residual, active.w != 0
     np.testing.assert_allclose(gradient[on], (limits * np.sign(active.w))[on], atol=1e-6)
     assert (np.abs(gradient[~on]) <= limits[~on] + 1e-6).all()
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 999))
-def test_least_squares_are_those_of_numpy(seed: int) -> None:
-    active, dense = all_sets_of_six(seed)
-    chosen = rng(seed).permutation(len(active.w))[:20]
-    active.least_squares(np.isin(np.arange(len(active.w)), chosen), 200)
-    wanted = np.linalg.lstsq(dense[:, chosen], active.equations.y[:120], rcond=None)[0]
-    np.testing.assert_allclose(active.w[chosen], wanted, atol=1e-8)
-    assert np.count_nonzero(active.w) == 20
 
 
 # ---------------------------------------------------------------- larger sets
