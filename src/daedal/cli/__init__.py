@@ -10,9 +10,7 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-from daedal.cli.children import children_ended
-from daedal.evaluation.group import keep_standard_descriptors
-from daedal.evaluation.signals import ended_properly
+from daedal.evaluation.signals import children_ended, ended_properly, keep_standard_descriptors
 from daedal.settings.checks import describe_error
 
 BAD_INPUT = 2

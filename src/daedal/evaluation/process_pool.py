@@ -15,7 +15,7 @@ from multiprocessing import current_process, get_all_start_methods, spawn
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from daedal.evaluation.group import Group, keep_standard_descriptors
+from daedal.evaluation.signals import Group, keep_standard_descriptors
 from daedal.evaluation.worker import COMMAND, Event, Message, pack
 
 _KILLED_EARLY = 10  # workers that may be killed while they start, for example by a test, before it must have a reason

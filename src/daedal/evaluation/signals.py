@@ -1,11 +1,16 @@
-"""Ctrl-C and other requests to end, held back until what belongs together is done."""
+"""Ctrl-C and other requests to end, and child processes that end with everything they started."""
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
+import subprocess
 import threading
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -103,3 +108,193 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+_GUARD = "trap '' INT TERM HUP; read -r _ || kill -s KILL -- -{}"
+"""A shell script that kills a process group if its input ends without a line, because its parent is gone."""
+
+
+class Group:
+    """A process in a session and process group of its own.
+
+    A small shell process kills the group if this process ends without having done so. A parent-death signal of Linux
+    would not do, because it does not reach the children of a child, and a thread in the process could not run while C
+    code holds Python's lock.
+
+    Parameters
+    ----------
+    arguments, **options
+        What to start, as for `subprocess.Popen`.
+    """
+
+    def __init__(self, arguments: list[str], **options: Any) -> None:
+        self._guard: subprocess.Popen[bytes] | None = None
+        keep_standard_descriptors()
+        try:
+            with interrupts_held():
+                self.process: subprocess.Popen[bytes] = subprocess.Popen(arguments, start_new_session=True, **options)
+                _live.add(self)
+                self._guard = _started_guard(self.process.pid)
+        except BaseException:
+            self.end()
+            raise
+
+    def kill(self) -> None:
+        """Kill the group."""
+        if self in _live:
+            with suppress(ProcessLookupError, PermissionError):  # the latter is how macOS refuses a group of zombies
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill the group, wait for the end of its first process, and close its pipes; can be repeated."""
+        if self not in _live:
+            return
+        with interrupts_held():
+            self.kill()
+            if self._guard is not None:
+                self._guard.communicate(b"\n")  # before the number of the group can belong to another one
+            with suppress(subprocess.TimeoutExpired):  # SIGKILL has to wait for a disk that does not answer
+                self.process.wait(5.0)
+            self._close_pipes()
+            _live.discard(self)
+
+    def forget(self) -> None:
+        """Leave the group to the process that this one was forked from, whose pipes must not stay open here."""
+        self.process.returncode = 0
+        self._close_pipes()
+        if self._guard is not None:
+            self._guard.returncode = 0
+            assert self._guard.stdin is not None
+            self._guard.stdin.close()
+
+    def _close_pipes(self) -> None:
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _started_guard(group: int) -> subprocess.Popen[bytes] | None:
+    with suppress(OSError):  # without a shell, or room for one more process, nothing is guarded
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD.format(group)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+    return None
+
+
+_live: set[Group] = set()
+"""All groups that this process has started and not ended."""
+
+
+@atexit.register
+def _end_all() -> None:
+    for group in _live:
+        group.kill()  # all at once, before the first is waited for
+    for group in _live.copy():
+        group.end()
+
+
+def _forget_all() -> None:
+    for group in _live:
+        group.forget()
+    _live.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+
+
+def keep_standard_descriptors() -> None:
+    """Open the standard descriptors that are closed on the null device, so that no pipe takes their place."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # `open` takes the lowest free number
+
+
+_TOKEN = "DAEDAL_COMMAND"
+"""An environment variable that identifies a descendant whose parent has ended."""
+
+_ENDINGS = set(ENDINGS) - {signal.SIGINT}
+_DONE = b"\0"  # no signal has this number
+
+
+@contextmanager
+def children_ended() -> Iterator[None]:
+    """Kill the command's descendants when SIGTERM or SIGHUP arrives, and at the end if Ctrl-C arrived.
+
+    A thread does it, because handlers written in Python do not run while `os.system` waits for a child. Ctrl-C reaches
+    the whole group by itself, so only those that ignored it are left at the end. On Windows nothing is done.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(os, "killpg"):
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    previous = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    thread = threading.Thread(target=_kill_on_signals, args=(reader,), daemon=True)
+    thread.start()
+    os.environ[_TOKEN] = uuid.uuid4().hex
+    try:
+        yield
+    finally:
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not interrupt this
+        signal.set_wakeup_fd(previous)
+        os.write(writer, _DONE)  # closing it is not enough, because a fork of the objective may hold it open
+        thread.join()
+        os.close(writer)
+        os.close(reader)
+        signal.signal(signal.SIGINT, handler)
+
+
+def _kill_on_signals(reader: int) -> None:
+    came: set[int] = set()
+    while 0 not in came:
+        new = set(os.read(reader, 100))
+        if new & _ENDINGS:
+            kill_children()
+        came |= new
+    if signal.SIGINT in came:
+        kill_children()
+
+
+def kill_children() -> None:
+    """Kill the descendants of this process that are in its group, on systems with /proc.
+
+    Workers and programs have groups of their own and are ended elsewhere. All descendants are stopped before the first
+    is killed, so none can start another one unseen.
+    """
+    stopped: set[int] = set()
+    while new := _descendants() - stopped:
+        for pid in new:
+            _send(pid, signal.SIGSTOP)
+        stopped |= new
+    for pid in stopped:
+        _send(pid, signal.SIGKILL)
+
+
+def _send(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _descendants() -> set[int]:
+    """Return the children of this process, their children, and those with its token, if they are in its group."""
+    own, group, token = os.getpid(), os.getpgrp(), f"{_TOKEN}={os.environ.get(_TOKEN)}".encode()
+    parents, found = {}, {own}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            state, parent, its_group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) != group or state in "ZX" or b"resource_tracker" in (folder / "cmdline").read_bytes():
+                continue  # the resource tracker is Python's own, and ends by itself
+            parents[int(folder.name)] = int(parent)
+            if token in (folder / "environ").read_bytes().split(b"\0"):
+                found.add(int(folder.name))
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {own}

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.evaluation.answers import ObjectiveError
-from daedal.evaluation.group import Group
-from daedal.evaluation.signals import interrupts_held, signal_name
+from daedal.evaluation.signals import Group, interrupts_held, signal_name
 from daedal.types import Fitness, Outputs
 
 _CHUNK = 65_536  # bytes read at once, kept of standard error, and in the longest line that may be a number

@@ -67,7 +67,7 @@ def test_every_command_explains_itself(
 
 STARTS = """\
 import subprocess, sys, time
-from daedal.cli.children import kill_children
+from daedal.evaluation.signals import kill_children
 
 tree = "trap '' TERM HUP INT; sleep 1000 & (sleep 1000 & sleep 1000) & echo ready; while :; do sleep 1000; done"
 ours = subprocess.Popen(["sh", "-c", tree], stdout=subprocess.PIPE)
