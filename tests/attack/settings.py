@@ -1,6 +1,6 @@
 """Settings of every algorithm and limits, with values of any kind, from Python and from the command line.
 
-A run works and its result is correct, or it is refused with one line: ValueError or TypeError.
+A run works and its result is correct, or it is refused with one line: ValueError, TypeError or, for files, OSError.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def by_keywords(case: Case) -> Tried:
         warnings.simplefilter("ignore")
         try:
             result = daedal.maximize(objective, algorithm=algorithm, initial=initial, **limits | chosen)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OSError) as error:
             return [] if str(error) and "\n" not in str(error) else [f"an error of other than one line: {str(error)!r}"]
         return wrong_with(result, limits)
 
