@@ -208,7 +208,7 @@ async def whims(f: Any, *, rng: np.random.Generator) -> None:
 
 
 def test_a_search_that_takes_another_way_goes_on_and_says_so(tmp_path: Path) -> None:
-    path, how = tmp_path / "run.db", {"n": 10, "seed": 1, "vectorized": False, "algorithm": whims}
+    path, how = tmp_path / "run.db", {"n": 40, "seed": 1, "vectorized": False, "algorithm": whims}
     first, rest = Calls(interrupted_at=31), Calls()
     daedal.maximize(first, max_evaluations=60, run=path, **how)
     with pytest.warns(ReplayWarning, match="free"):
