@@ -13,7 +13,7 @@ from rich.console import Console
 
 import daedal
 from daedal.cli.live_display import LiveDisplay
-from daedal.cli.result_text import show
+from daedal.cli.output import show
 from daedal.limits import Limits
 from daedal.run.view import RunProgress, RunView
 

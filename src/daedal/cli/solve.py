@@ -15,8 +15,7 @@ import typer
 
 from daedal.cli import options
 from daedal.cli.live_display import LiveDisplay
-from daedal.cli.output import stdout_kept
-from daedal.cli.result_text import write_result
+from daedal.cli.output import stdout_kept, write_result
 from daedal.evaluation.executor_pool import dask_executor
 from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions, check_executor_timeout
 from daedal.evaluation.signals import Interrupts

@@ -194,7 +194,7 @@ class RunConfig:
             run.go(shown, around)
             result = run.result(config)
             if file is not None:
-                from daedal.result.saved import result_to_json, trace_to_arrays
+                from daedal.result.result import result_to_json, trace_to_arrays
 
                 trace = None if result.trace is None else trace_to_arrays(result.trace)
                 file.finish(result_to_json(result), trace)

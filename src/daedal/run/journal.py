@@ -162,7 +162,7 @@ class Journal:
         before = self._records.get(record.generation)
         if before is not None and (before.evaluations, before.repeated) == (record.evaluations, record.repeated):
             return before
-        from daedal.result.saved import record_to_json
+        from daedal.result.result import record_to_json
 
         self.file.record(record.generation, record_to_json(record))
         return None
@@ -229,7 +229,7 @@ def open_journal(
     source
         Earlier evaluations as the user gives them.
     """
-    from daedal.result.saved import record_from_json
+    from daedal.result.result import record_from_json
     from daedal.run.known import from_keys, load_known, to_keys
 
     space, n = objective.space, objective.n

@@ -15,7 +15,7 @@ from daedal.evaluation.answers import FAILURES_KEPT, Failure, best_of, merits
 from daedal.limits import Limits, StopReason, meets
 from daedal.result import Result
 from daedal.result.records import Generation
-from daedal.result.saved import record_from_json, result_from_json
+from daedal.result.result import record_from_json, result_from_json
 from daedal.run.known import from_keys
 from daedal.run.resume import space_of
 from daedal.run.run_file import Evaluation, RunFile, read_run

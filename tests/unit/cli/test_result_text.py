@@ -8,7 +8,7 @@ import pytest
 from console_helpers import a_console, plain, text_of
 
 import daedal
-from daedal.cli.result_text import show
+from daedal.cli.output import show
 
 
 @pytest.mark.parametrize("width", [60, 80])
