@@ -116,7 +116,7 @@ def _unreadable(path: Path, data: bytes, kind: str) -> list[str]:
             with closing(read_run(path)) as file:
                 list(file.evaluations())
         elif kind == "store":
-            old = path.with_name("old.db")
+            old = path.parents[1] / "old.db"  # not on the full disk
             old.write_bytes(data)
             missing = stored(old).keys() - stored(path).keys()
             old.unlink()
