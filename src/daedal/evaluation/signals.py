@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -283,6 +284,15 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
+def _environment(folder: Path) -> list[bytes]:
+    """Return the environment of a process, which is empty for a moment while it starts a program."""
+    for _ in range(5):
+        if data := (folder / "environ").read_bytes():
+            return data.split(b"\0")
+        time.sleep(0.002)
+    return []
+
+
 def _descendants() -> set[int]:
     """Return the children of this process, their children, and those with its token, if they are in its group."""
     own, group, token = os.getpid(), os.getpgrp(), f"{_TOKEN}={os.environ.get(_TOKEN)}".encode()
@@ -293,7 +303,7 @@ def _descendants() -> set[int]:
             if int(its_group) != group or state in "ZX" or b"resource_tracker" in (folder / "cmdline").read_bytes():
                 continue  # the resource tracker is Python's own, and ends by itself
             parents[int(folder.name)] = int(parent)
-            if token in (folder / "environ").read_bytes().split(b"\0"):
+            if token in _environment(folder):
                 found.add(int(folder.name))
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more

@@ -156,9 +156,9 @@ def test_fits_that_fail_are_out() -> None:
     [
         ({"min_features": 5, "max_features": 3}, "more than max_features=3"),
         ({"min_features": 31}, "number of features, 30"),
-        ({"max_features": 0}, "max_features .* got 0"),
-        ({"max_features": 1.5}, "got 1.5"),
-        ({"max_features": "all"}, "got 'all'"),
+        ({"max_features": 0}, "max_features=0"),
+        ({"max_features": 1.5}, "max_features=1.5"),
+        ({"max_features": "all"}, "max_features='all'"),
         ({"max_evaluations": 0}, "max_evaluations"),
         ({"cv": []}, "folds"),
         ({"scoring": lambda *_: np.nan}, "nan"),
