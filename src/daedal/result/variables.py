@@ -39,8 +39,8 @@ _LEAST_ROWS = 2  # candidates per variable below which pairs are not fitted
 _EQUATIONS = 4  # differences per variable from which on these are fitted, too
 _CLIMBED = 1 / 3  # differences per candidate from which on candidates come from climbs
 _VALUES = 0.2  # weight of the fit to values beside the one to differences: candidates of a climb are all alike
-_ROWS, _SCREENED = 8000, 100_000  # of a fit
-_FEWEST, _PRODUCTS = 2000, 10**6  # candidates, and variables of all candidates, if there are many: a matter of seconds
+_FEW, _ENOUGH = 2000, 0.8  # candidates of a first fit, and the share of the variance from which on it is the only one
+_MORE, _PRODUCTS, _SCREENED = 4000, 10**6, 20_000  # of the other: candidates, variables of all of them, and sets
 
 # Groups
 _MOST_NAMED = 8  # variables of a group in a sentence
@@ -181,24 +181,29 @@ def _fit_pairs(trace: Trace, values: Fitness, scale: float, error: float) -> Int
     """Fit sparse Walsh functions; if they explain no more than a linear function, nothing interacts, or None."""
     from daedal.surrogates.walsh import Walsh  # here, because SciPy is slow to load
 
-    x, rng = trace.seen, np.random.default_rng(0)
-    model = Walsh(max_rows=min(_ROWS, max(_FEWEST, _PRODUCTS // x.shape[1])), screened=_SCREENED)
-    function = model.fit(x, values, rng=rng)
-    strength, r2 = function.pair_strengths(), function.r2
+    x = trace.seen
+    more = min(_MORE, max(_FEW, _PRODUCTS // x.shape[1]))
     near, flipped, far = neighbors(x)
-    if len(near) >= max(_EQUATIONS * x.shape[1], _CLIMBED * len(x)):
-        d = np.zeros((len(near), x.shape[1]), np.uint8)
-        d[np.arange(len(near)), flipped] = 1
-        by_differences = model.fit_differences(x[near], d, values[far] - values[near], rng=rng)
-        strength = _scaled(by_differences.pair_strengths()) + _VALUES * _scaled(strength)
-        r2 = by_differences.r2
-    elif 1.0 - function.r2 > _HELPS * error:
+    d = np.zeros((len(near), x.shape[1]), np.uint8)
+    d[np.arange(len(near)), flipped] = 1
+    climbed = len(near) >= max(_EQUATIONS * x.shape[1], _CLIMBED * len(x))
+    for model in (Walsh(max_rows=_FEW, screened=0), Walsh(max_rows=more, screened=_SCREENED)):
+        rng = np.random.default_rng(0)
+        function = model.fit(x, values, rng=rng)
+        strength, r2 = function.pair_strengths(), function.r2
+        if climbed:
+            by_differences = model.fit_differences(x[near], d, values[far] - values[near], rng=rng)
+            strength = _scaled(by_differences.pair_strengths()) + _VALUES * _scaled(strength)
+            r2 = by_differences.r2
+        if r2 >= _ENOUGH:
+            break
+    if not climbed and 1.0 - function.r2 > _HELPS * error:
         if error > _NEARLY:
             return None
         strength = np.zeros_like(strength)
     flips = trace.top[:1] ^ np.eye(x.shape[1], dtype=np.uint8)
     effect = scale * (function.predict(flips) - function.predict(trace.top[:1]))
-    return Interactions(strength=strength, r2=r2, rows=len(x), effect=effect)
+    return Interactions(strength=strength, r2=r2, rows=min(len(x), model.max_rows), effect=effect)
 
 
 def _scaled(strength: NDArray[np.float64]) -> NDArray[np.float64]:
