@@ -153,6 +153,7 @@ class Engine:
         self.over: StopReason | None = None  # why the search has to end, where its answer is then measured
         self.is_measured = False  # whether the answer was measured on purpose
         self.by_means = False  # whether the best is what `answer` says, not the best single value
+        self.is_broken_off = False  # whether the run ends in the middle of a batch, with the values that are told last
         self.own_generations = False  # whether a search says when a generation ends
         self.told: list[float] = []  # values of this generation
         self._left: int | None = None

@@ -350,6 +350,7 @@ class Run:
             self._note_failures(batch, failed)
             if arrived.any():
                 places = np.flatnonzero(arrived)
+                self.engine.is_broken_off = True
                 self._log([batch[at] for at in places if paid[at]], values[arrived & paid])
                 self._tell([batch[at] for at in places], values[places], None if outputs is None else outputs[places])
             raise

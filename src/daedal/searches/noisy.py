@@ -167,13 +167,20 @@ class Contest:
         self._said: str | Callable[[], str] = ""  # what the search has to say
 
     def hear(self, candidates: Sequence[int], values: Sequence[float]) -> None:
-        """Take values of candidates, and update the answer."""
+        """Take values of candidates, and update the answer.
+
+        Of a batch that was broken off, only those of the winner count: the luckiest other value would be the answer,
+        because nothing is left to measure it again.
+        """
+        is_partial = self.f.is_broken_off and self.heard > 0
         for c, value in zip(candidates, values, strict=True):
+            if c == self._winner:
+                self._fresh.add(value)
+            if is_partial:
+                continue
             self._tops.setdefault(c, Mean()).add(value)
             if c in self._rounds:
                 self._rounds[c].add(value)
-            if c == self._winner:
-                self._fresh.add(value)
         self.heard += len(candidates)
         if len(self._tops) > 2 * TOPS:
             kept = set(self._ranked()[:TOPS])
