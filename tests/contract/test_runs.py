@@ -151,6 +151,16 @@ def test_an_evaluation_that_fails_counts_once_however_often_it_is_tried(name: st
         assert (result.stop is StopReason.EVALUATIONS) == (result.evaluations == 90)
 
 
+@pytest.mark.parametrize(("most", "calls"), [(1, 1), (19, 19), (500, 40)])
+@pytest.mark.parametrize("name", ["umda", "ils"])
+def test_a_run_whose_evaluations_all_fail_has_no_result(name: str, most: int, calls: int) -> None:
+    nothing = Calls(lambda x: np.full(len(x), np.nan))
+    with pytest.raises(daedal.ObjectiveError, match=r"the first error: .*nan") as error:
+        run(nothing, name, max_evaluations=most, on_error="worst")
+    assert error.value.best is None
+    assert len(nothing.seen) <= calls
+
+
 def test_without_deduplication_every_candidate_is_an_evaluation() -> None:
     calls = Calls()
     result = run(calls, "umda", max_evaluations=300, deduplicate=False)

@@ -97,7 +97,8 @@ class Evaluation:
         self._backend = backend
         self._tries: dict[int, int] = {}  # of candidates that failed and are tried again
         self._answered = 0  # candidates that have a value or failed for good
-        self._failures: dict[int, str] = {}  # by ticket, until the first value
+        self._submitted = 0  # calls of `submit`, after each of which tickets may begin at 0
+        self._failures: dict[tuple[int, int], str] = {}  # by number of the call and ticket, until the first value
         self._problem: ObjectiveError | None = None  # raised when the answers that came before it are taken
 
     def __enter__(self) -> Evaluation:
@@ -124,6 +125,7 @@ class Evaluation:
             The candidates in the objective's own order of variables, shape (tickets, n). They must not change.
         """
         self._started().submit(list(tickets), rows)
+        self._submitted += 1
         self.waiting += len(rows)
 
     def at_once(self, rows: Bits) -> Fitness | None:
@@ -138,9 +140,9 @@ class Evaluation:
             if values is not None:
                 self._answered += len(rows)
                 return values
+            self.waiting += len(rows)
         else:
-            backend.submit(list(range(len(rows))), rows)
-        self.waiting += len(rows)
+            self.submit(range(len(rows)), rows)
         return None
 
     def wait(self, timeout: float | None = None) -> Done:
@@ -277,7 +279,7 @@ class Evaluation:
 
     def _note_failure(self, ticket: int, error: str) -> None:
         if not self.has_values:
-            self._failures[ticket] = error
+            self._failures[self._submitted, ticket] = error
             if (count := len(self._failures)) >= HOPELESS:
                 first = self._failures[min(self._failures)]
                 self._problem = ObjectiveError(f"all of the first {count} candidates failed; the first error: {first}")

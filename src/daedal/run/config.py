@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from daedal.engine import Engine
 from daedal.evaluation.caller import Objective
 from daedal.evaluation.evaluation import Evaluation
-from daedal.evaluation.options import EXECUTOR_TIMEOUT, EvaluationOptions
+from daedal.evaluation.options import DEFAULTS, EXECUTOR_TIMEOUT, EvaluationOptions
 from daedal.evaluation.signals import Interrupts
 from daedal.limits import BudgetWarning, Limits, TimeWarning
 from daedal.models.base import ADVICE
@@ -102,6 +102,11 @@ class RunConfig:
         usual = {"vectorized": True, "violations": False, "shuffle": True, "noisy": False}
         kind["noisy"] = self.noise is not None
         found |= {name: value for name, value in kind.items() if value != usual[name]}
+        if self.noise is not None and self.noise.repeats is not None:
+            found["repeats"] = self.noise.repeats
+        given = dataclasses.replace(self.evaluation, deduplicate=self.evaluation.deduplicate or self.noise is not None)
+        options = {name: getattr(given, name) for name in ("on_error", "timeout", "asynchronous", "deduplicate")}
+        found |= {name: value for name, value in options.items() if value != getattr(DEFAULTS, name)}
         own: dict[str, Setting] = {}
         with suppress(ValueError):  # a user's own algorithm, or one of a package that is broken
             own = find_algorithm(self.algorithm.name).settings()

@@ -196,6 +196,9 @@ class Run:
         if self.engine.told or (more and self.engine.unfinished()) or not self.history:
             self._record(final=True)
         self.journal.flush()
+        if self.stop is not StopReason.INTERRUPTED and self.failures and not self.evaluation.has_values:
+            first = self.failures[0].error
+            raise ObjectiveError(f"no candidate has a value: all evaluations failed; the first error: {first}")
 
     def _run_in_batches(self) -> None:
         """Evaluate everything that the searches wait for as one batch, again and again."""
@@ -412,6 +415,8 @@ class Run:
                 raise ValueError(NOISY_CONSTRAINTS)
             values = merits(outputs, self.sign)
         worth = values if self.sign > 0 else -values
+        if not self.evaluation.has_values and not np.isnan(values).all():
+            self.evaluation.has_values = True
         if self.failed:
             worth = np.where(np.isnan(worth), -np.inf, worth)
         before = engine.best_value
@@ -540,7 +545,7 @@ class Run:
 
     def _best_so_far(self) -> BestSoFar | None:
         """Return the best solution as the objective has it, for an error that ends the run."""
-        if (found := self.found()) is None:
+        if (found := self.found()) is None or not self.evaluation.has_values:
             return None
         x = self.objective.to_objective(found[0])
         violation = 0.0 if self.standing is None else self.standing.violation

@@ -24,6 +24,8 @@ def score(x: Any) -> Any:
             "daedal.maximize('onemax:n=9', algorithm='umda', seed=4, max_generations=3, popsize=30)",
         ),
         ({"algorithm": "dae", "popsize": 20, "corruption": 0.2, "max_evaluations": 60, "shuffle": False}, None),
+        ({"repeats": 3, "max_evaluations": 60, "on_error": "retry:2,worst", "timeout": 60.0}, None),
+        ({"on_error": "worst", "deduplicate": False, "asynchronous": True, "max_evaluations": 30}, None),
         ({"minimize": True, "max_evaluations": 30}, "daedal.minimize('onemax:n=9', seed=4, max_evaluations=30)"),
     ],
 )
@@ -31,6 +33,8 @@ def test_the_line_of_a_problem(keywords: dict[str, Any], line: str | None) -> No
     result = daedal.maximize("onemax:n=9", seed=4, **keywords)
     assert line is None or result.again == line
     assert told(eval(result.again)) == told(result)
+    for name in keywords.keys() - {"minimize"}:
+        assert f"{name}={keywords[name]!r}" in result.again
 
 
 def test_the_line_of_a_function() -> None:
