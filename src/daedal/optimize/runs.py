@@ -148,7 +148,8 @@ def maximize(
     Raises
     ------
     ObjectiveError
-        An evaluation failed, and `on_error` says to raise. Its attribute `best` is the best solution so far.
+        An evaluation failed, and `on_error` says to raise, or all evaluations failed. Its attribute `best` is the best
+        solution so far.
 
     Examples
     --------
