@@ -130,9 +130,9 @@ def slow(x: np.ndarray[Any, Any]) -> float:
 
 
 def uneven(x: np.ndarray[Any, Any]) -> float:
-    """Sleep for a time that depends on the candidate and is lognormal, with a mean of 50 ms."""
+    """Sleep for a time that depends on the candidate and is lognormal, with a mean of 0.1 s."""
     rng = np.random.default_rng(int("".join(map(str, x.tolist())), 2))
-    time.sleep(0.05 * float(rng.lognormal(-0.5, 1)))
+    time.sleep(0.1 * float(rng.lognormal(-0.5, 1)))
     return float(x[::2].sum() - x[1::2].sum())
 
 
@@ -160,11 +160,9 @@ def real(*, dask: bool) -> None:
             Client(cluster) as client,
         ):
             executor = client.get_executor()
-            seconds(uneven, max_evaluations=50, executor=executor, workers=8)
-            batches = seconds(uneven, max_evaluations=800, executor=executor, workers=8, algorithm="mix")
-            free = seconds(
-                uneven, max_evaluations=800, executor=executor, workers=8, algorithm="mix", asynchronous=True
-            )
+            seconds(uneven, max_evaluations=50, executor=executor)
+            batches = seconds(uneven, max_evaluations=800, executor=executor, algorithm="mix")
+            free = seconds(uneven, max_evaluations=800, executor=executor, algorithm="mix", asynchronous=True)
         print(f"the same on a Dask cluster of 8 threads: asynchronous takes {free / batches:.2f} of the time")
 
 
