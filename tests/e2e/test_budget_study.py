@@ -47,7 +47,7 @@ def test_every_way_to_look_at_it(store: Path, here: Any, tmp_path: Path) -> None
     assert (status["done"], status["left"]) == (64, 0)
     assert [cell["budget"] for cell in status["cells"]] == [100, 300] * 4
     assert "budget" in here("study", "status", "--store", store).stdout
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("resvg_py", reason="resvg, which is optional, is not installed")
     done = here("study", "plot", "--store", store, "-o", tmp_path / "figures", "--problem", "onemax:n=16")
     assert done.returncode == 0, done.stderr
     names = ("anytime.png", "anytime.svg", "onemax-n16-convergence.png", "onemax-n16-convergence.svg")

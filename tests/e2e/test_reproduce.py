@@ -56,7 +56,7 @@ def test_a_landscape_of_the_paper_is_taken_from_its_folder(here: Any, tmp_path: 
 
 
 def test_the_figures(here: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib, which is optional, is not installed")
+    pytest.importorskip("resvg_py", reason="resvg, which is optional, is not installed")
     words = ("--runs", 1, "--max-popsize", 50, "--algorithm", "BOA", "--store", tmp_path / "figures.db", "--workers", 1)
     done = here("reproduce", "figures", *words, "-o", tmp_path / "figures")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr

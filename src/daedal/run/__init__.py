@@ -1,1 +1,1 @@
-"""One run: its description, its loop, its checkpoints."""
+"""One run: its description, its loop, its run file."""

@@ -1,1 +1,1 @@
-"""Files: SQLite databases, checkpoints, atomic replacement."""
+"""Files: SQLite databases, inputs, atomic replacement."""
